@@ -1,0 +1,2 @@
+//! The `ostiary` binary.
+fn main() {}

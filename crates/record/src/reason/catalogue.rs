@@ -1,0 +1,232 @@
+//! The rows. One block a code; the order is the order of the generated page.
+
+use super::{ReasonRow, Retry};
+use crate::layer::Layer;
+
+/// Declares the enum, the list of all codes and the row of each.
+macro_rules! catalogue {
+    ($($name:ident = $text:literal, $layer:expr, $retry:ident, $meaning:literal, $remedy:literal;)*) => {
+        /// Why a check failed, could not tell, or did not apply.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ReasonCode {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl ReasonCode {
+            /// All codes, in catalogue order.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// What the documentation says about the code.
+            #[must_use]
+            pub const fn row(self) -> ReasonRow {
+                match self {
+                    $(Self::$name => ReasonRow {
+                        text: $text,
+                        layer: $layer,
+                        meaning: $meaning,
+                        retry: Retry::$retry,
+                        remedy: $remedy,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+const DECLARATION: Option<Layer> = Some(Layer::Declaration);
+const SCHEMA: Option<Layer> = Some(Layer::Schema);
+const PROTOCOL: Option<Layer> = Some(Layer::Protocol);
+const AUTHORIZATION: Option<Layer> = Some(Layer::Authorization);
+const BEHAVIOR: Option<Layer> = Some(Layer::Behavior);
+const TEMPORAL: Option<Layer> = Some(Layer::Temporal);
+const ANY: Option<Layer> = None;
+
+catalogue! {
+    // --- declaration ---
+    PinMissing = "PIN_MISSING", DECLARATION, Never,
+        "A version or digest that must be pinned is absent, a placeholder, or `latest`.",
+        "Write the exact version and the SHA-256 digest into contract.yaml.";
+    CardMalformed = "CARD_MALFORMED", DECLARATION, Never,
+        "The agent card is no readable JSON object: truncated, too large, too deep, duplicate keys, or not UTF-8.",
+        "Serve one valid JSON object of bounded size at the card's well-known address.";
+    CardNotRecognized = "CARD_NOT_RECOGNIZED", DECLARATION, Never,
+        "The document is valid JSON and no agent card of a known version.",
+        "Serve an A2A 1.0 agent card; see the shape it was taken for.";
+    CardVersionUnsupported = "CARD_VERSION_UNSUPPORTED", DECLARATION, Never,
+        "The card has the shape of another A2A version than the pinned one.",
+        "Migrate the card to the pinned version.";
+    CardFieldMissing = "CARD_FIELD_MISSING", DECLARATION, Never,
+        "A field that the pinned A2A version requires is absent or empty.",
+        "Add the field named by the pointer.";
+    CardFieldInvalid = "CARD_FIELD_INVALID", DECLARATION, Never,
+        "A card field has the wrong type or format.",
+        "Correct the field named by the pointer.";
+    CardUnavailable = "CARD_UNAVAILABLE", DECLARATION, May,
+        "The card could not be fetched from the candidate.",
+        "Make the card reachable at its declared address.";
+    CardChanged = "CARD_CHANGED", DECLARATION, Never,
+        "The card that the candidate serves is not the card of the bundle.",
+        "Deploy the declared card, or submit a new version with the card that is served.";
+    InterfaceUrlInsecure = "INTERFACE_URL_INSECURE", DECLARATION, Never,
+        "A production interface is not an absolute HTTPS URL.",
+        "Declare an absolute https:// URL.";
+    InterfaceUnsupported = "INTERFACE_UNSUPPORTED", DECLARATION, Never,
+        "An interface's binding or protocol version is none that the harness can exercise.",
+        "Activate only interfaces with a supported protocolBinding and protocolVersion.";
+    SkillIdDuplicate = "SKILL_ID_DUPLICATE", DECLARATION, Never,
+        "Two skills of the card share one id.",
+        "Give each skill an id of its own.";
+    RequiredExtensionUnsupported = "REQUIRED_EXTENSION_UNSUPPORTED", DECLARATION, Never,
+        "The card requires an extension that the consumer does not support.",
+        "Drop `required`, or name only consumers that support the extension.";
+    InterfaceUndeclared = "INTERFACE_UNDECLARED", DECLARATION, Never,
+        "The candidate serves an interface that its card does not declare.",
+        "Declare the interface or stop serving it.";
+    // --- schema ---
+    ContentModeMismatch = "CONTENT_MODE_MISMATCH", SCHEMA, Never,
+        "What was returned has another content type than the declared output mode.",
+        "Return the declared media type, or declare what is returned.";
+    ArtifactMissing = "ARTIFACT_MISSING", SCHEMA, Never,
+        "A task completed without an artifact that its skill contract requires.",
+        "Produce the artifact before completing the task.";
+    ArtifactSchemaViolation = "ARTIFACT_SCHEMA_VIOLATION", SCHEMA, Never,
+        "An artifact does not satisfy the schema that its skill contract names.",
+        "Correct the artifact at the pointer, or the schema.";
+    OutputSchemaViolation = "OUTPUT_SCHEMA_VIOLATION", SCHEMA, Never,
+        "A tool result does not satisfy the tool's output schema.",
+        "Correct the result at the pointer, or the schema.";
+    // --- protocol ---
+    ResponseMalformed = "RESPONSE_MALFORMED", PROTOCOL, Never,
+        "An answer is none that the protocol allows: unreadable, wrong envelope, missing members.",
+        "Answer with the shape that the pinned specification gives.";
+    VersionNotEnforced = "VERSION_NOT_ENFORCED", PROTOCOL, Never,
+        "A request with an unsupported or missing protocol version was served.",
+        "Answer VersionNotSupportedError.";
+    VersionHeaderRejected = "VERSION_HEADER_REJECTED", PROTOCOL, Never,
+        "A request with the declared protocol version was refused.",
+        "Accept the version that the interface declares.";
+    CapabilityNotKept = "CAPABILITY_NOT_KEPT", PROTOCOL, Never,
+        "A declared capability does not work.",
+        "Make it work, or declare it false.";
+    UndeclaredCapabilityServed = "UNDECLARED_CAPABILITY_SERVED", PROTOCOL, Never,
+        "A capability that the card does not declare is served.",
+        "Refuse with the error that the specification names, or declare the capability.";
+    StreamTruncated = "STREAM_TRUNCATED", PROTOCOL, Never,
+        "A stream ended before a terminal or interrupted state.",
+        "Send the terminal status before closing the stream.";
+    StreamNotIncremental = "STREAM_NOT_INCREMENTAL", PROTOCOL, Never,
+        "Streaming is declared and everything came as one late frame.",
+        "Send events as they happen.";
+    TerminalStateReopened = "TERMINAL_STATE_REOPENED", PROTOCOL, Never,
+        "A task left a terminal state.",
+        "Start a new task in the same context instead.";
+    TaskTransitionForbidden = "TASK_TRANSITION_FORBIDDEN", PROTOCOL, Never,
+        "A task moved along an edge that the contract's task machine does not allow.",
+        "Keep to the allowed edges, or change the task machine in the contract.";
+    TaskStateInvalid = "TASK_STATE_INVALID", PROTOCOL, Never,
+        "A task shows a state that the specification does not know or forbids to emit.",
+        "Emit only the states of the pinned specification.";
+    TerminalTaskMessageAccepted = "TERMINAL_TASK_MESSAGE_ACCEPTED", PROTOCOL, Never,
+        "A message to a terminal task was accepted.",
+        "Answer UnsupportedOperationError.";
+    TimestampBackwards = "TIMESTAMP_BACKWARDS", PROTOCOL, Never,
+        "The status timestamp of a task went backwards.",
+        "Use one clock for a task's status, and never step it back.";
+    DuplicateEventMishandled = "DUPLICATE_EVENT_MISHANDLED", PROTOCOL, Never,
+        "The same event was delivered again as if it were new.",
+        "Deliver each event once, or mark the repetition.";
+    ErrorCodeMismatch = "ERROR_CODE_MISMATCH", PROTOCOL, Never,
+        "A refusal carries another error than the specification names for this condition.",
+        "Answer with the named error code and reason.";
+    ErrorShapeInvalid = "ERROR_SHAPE_INVALID", PROTOCOL, Never,
+        "An error has not the shape that the binding prescribes.",
+        "Send the error object of the binding with all its members.";
+    ErrorNotRefused = "ERROR_NOT_REFUSED", PROTOCOL, Never,
+        "A request that must be refused was served.",
+        "Refuse it with the error that the specification or the contract names.";
+    TaskNotFound = "TASK_NOT_FOUND_UNEXPECTED", PROTOCOL, May,
+        "A task that the candidate itself created cannot be read back.",
+        "Keep tasks for at least the declared retention.";
+    // --- authorization ---
+    ErrorDataLeak = "ERROR_DATA_LEAK", AUTHORIZATION, Never,
+        "An error shows a stack trace, a credential, an internal host or another forbidden field.",
+        "Keep internals out of errors.";
+    CredentialNotRequired = "CREDENTIAL_NOT_REQUIRED", AUTHORIZATION, Never,
+        "A request without credential was served although the card requires one.",
+        "Refuse requests without credential.";
+    CredentialExpiredAccepted = "CREDENTIAL_EXPIRED_ACCEPTED", AUTHORIZATION, Never,
+        "An expired credential was accepted.",
+        "Check the expiry of every credential.";
+    CredentialForeignAccepted = "CREDENTIAL_FOREIGN_ACCEPTED", AUTHORIZATION, Never,
+        "A credential of a foreign issuer or audience was accepted.",
+        "Check signature, issuer and audience of every credential.";
+    CredentialRejected = "CREDENTIAL_REJECTED", AUTHORIZATION, Never,
+        "A valid credential was refused.",
+        "Accept credentials of the declared scheme, or correct the environment's subject.";
+    CrossTenantAccess = "CROSS_TENANT_ACCESS", AUTHORIZATION, Never,
+        "A subject read or changed a task of another tenant.",
+        "Check the owner before every operation on a task.";
+    TaskExistenceRevealed = "TASK_EXISTENCE_REVEALED", AUTHORIZATION, Never,
+        "The refusal for another tenant's task differs from that for a task that does not exist.",
+        "Answer both in the same way.";
+    UndeclaredCredentialRequired = "UNDECLARED_CREDENTIAL_REQUIRED", AUTHORIZATION, Never,
+        "A credential is asked for although the card declares no security scheme.",
+        "Declare the scheme in the card.";
+    // --- behavior ---
+    SideEffectDeclarationMismatch = "SIDE_EFFECT_DECLARATION_MISMATCH", BEHAVIOR, Never,
+        "A tool or operation declared read-only wrote.",
+        "Declare the write, or stop writing.";
+    ForbiddenEffect = "FORBIDDEN_EFFECT", BEHAVIOR, Never,
+        "An effect that the skill contract forbids was seen.",
+        "Stop the effect, or change the contract.";
+    // --- temporal ---
+    DeadlineMissed = "DEADLINE_MISSED", TEMPORAL, May,
+        "A deadline of the temporal contract passed.",
+        "Answer in time, or change the temporal contract.";
+    // --- any layer ---
+    CaseExpectationFailed = "CASE_EXPECTATION_FAILED", ANY, Never,
+        "A case of the bundle did not yield what it expects.",
+        "Compare expected and observed; correct the agent or the case.";
+    Nondeterministic = "NONDETERMINISTIC", ANY, May,
+        "Repetitions gave different verdicts beyond the contract's tolerance.",
+        "Make the behaviour deterministic, or declare the tolerance.";
+    DoubleNotAllowed = "DOUBLE_NOT_ALLOWED", ANY, WhenProvided,
+        "A double stands where the contract needs the real part.",
+        "Run against the real part.";
+    ControlFailed = "CONTROL_FAILED", ANY, WhenProvided,
+        "The positive control of a negative scenario failed, so its refusal proves nothing.",
+        "Make the control work first.";
+    ObserverMissing = "OBSERVER_MISSING", ANY, WhenProvided,
+        "No observer of the environment sees the effect in question.",
+        "Add the observer to the environment.";
+    ObservationIncomplete = "OBSERVATION_INCOMPLETE", ANY, WhenProvided,
+        "What was recorded does not suffice to tell.",
+        "See what is missing.";
+    TargetUnreachable = "TARGET_UNREACHABLE", ANY, May,
+        "The candidate could not be reached.",
+        "Start the candidate, or correct its address in the environment.";
+    TargetUnresponsive = "TARGET_UNRESPONSIVE", ANY, May,
+        "The candidate did not answer within the bound of time.",
+        "See why the candidate hangs.";
+    TargetRateLimited = "TARGET_RATE_LIMITED", ANY, May,
+        "The candidate limits the rate of calls.",
+        "Run again later, or raise the limit for the environment.";
+    BudgetExceeded = "BUDGET_EXCEEDED", ANY, WhenProvided,
+        "A budget of calls, bytes or time was spent before the check could tell.",
+        "Raise the budget of the environment, or make the contract smaller.";
+    ScenarioNotRun = "SCENARIO_NOT_RUN", ANY, WhenProvided,
+        "The scenario that the check reads was not run.",
+        "See why it was skipped; run it.";
+    SubjectMissing = "SUBJECT_MISSING", ANY, WhenProvided,
+        "The environment names no subject that the scenario needs.",
+        "Add the subject to the environment.";
+    ProviderStateFailed = "PROVIDER_STATE_FAILED", ANY, WhenProvided,
+        "A provider state could not be set up.",
+        "Repair the provider-state endpoint.";
+    CallNotCleared = "CALL_NOT_CLEARED", ANY, WhenProvided,
+        "The environment or the contract does not clear this call, so it was not made.",
+        "Clear the risk class in the environment, and the operation in operations.yaml.";
+    NotDeclared = "NOT_DECLARED", ANY, Never,
+        "The agent does not declare what the check is about.",
+        "Nothing to do.";
+}
