@@ -27,6 +27,7 @@ pub mod jobs {
     #[expect(
         missing_docs,
         unused_qualifications,
+        clippy::too_many_lines,
         clippy::allow_attributes,
         clippy::allow_attributes_without_reason,
         reason = "generated code"
