@@ -6,7 +6,7 @@ use ostiary_canon::Profile;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    event::{CaseId, CheckId, ReqId},
+    event::{CaseId, CheckId, ExchangeId, ReqId},
     layer::{Gate, Layer},
     verdict::{Outcome, Severity, Verdict},
 };
@@ -150,4 +150,52 @@ pub struct FindingLine {
     /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
+}
+
+// === impl Finding ===
+
+impl Finding {
+    /// The finding with a stable detail, as cases expect it.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The finding with one sentence for people.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// The finding, pointing into a document.
+    #[must_use]
+    pub fn at_pointer(mut self, file: impl Into<String>, pointer: impl Into<String>) -> Self {
+        self.place.file = Some(file.into());
+        self.place.pointer = Some(pointer.into());
+        self
+    }
+
+    /// The finding, pointing at an exchange of the recording it cites.
+    #[must_use]
+    pub const fn at_exchange(mut self, x: ExchangeId) -> Self {
+        self.place.exchange = Some(x.0);
+        self
+    }
+
+    /// The finding with the two facts of E-05: whether the protocol accepted, and what became of the business operation.
+    #[must_use]
+    pub fn with_business(mut self, protocol_accepted: bool, outcome: impl Into<String>) -> Self {
+        self.protocol_accepted = Some(protocol_accepted);
+        self.business_outcome = Some(outcome.into());
+        self
+    }
+
+    /// The finding at another severity than that of its check.
+    #[must_use]
+    pub const fn as_severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
 }

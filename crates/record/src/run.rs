@@ -62,6 +62,22 @@ pub struct SubjectFacts {
     pub tenant_class: Option<String>,
     /// Fixture tenant.
     pub tenant: Option<String>,
+    /// What kind of credential it holds.
+    #[serde(default)]
+    pub credential: CredentialKind,
+}
+
+/// What is special about a subject's credential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CredentialKind {
+    /// Nothing: the candidate should accept it.
+    #[default]
+    Valid,
+    /// Its time is over.
+    Expired,
+    /// Somebody else issued it, or for somebody else.
+    Foreign,
 }
 
 /// A variant that was planned and not driven.
