@@ -4,6 +4,7 @@
 //! agents' behaviour, or any IO. Start with [`Digest`], then `dsse`.
 
 pub mod digest;
+pub mod json;
 pub mod names;
 
 pub use digest::{DeclaredDigest, Digest, DigestError};
