@@ -1,0 +1,101 @@
+//! Commands that call cargo.
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::{arrows, licences, setup, tidy};
+
+/// The root of the checkout.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("xtask lies in the checkout")
+}
+
+/// Runs a command in the checkout and fails when it does.
+pub fn call(command: &mut Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let status = command.current_dir(root()).status().with_context(|| format!("failed to start {shown}"))?;
+    ensure!(status.success(), "{shown} ended with {status}");
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(arguments);
+    command
+}
+
+/// Everything that CI runs.
+pub fn everything() -> Result<()> {
+    step("setup", setup::run)?;
+    step("format", || call(&mut cargo(&["fmt", "--all", "--check"])))?;
+    step("arrows", arrows::run)?;
+    step("licences", licences::run)?;
+    step("tidy", tidy::run)?;
+    step("lints", || {
+        call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+    })?;
+    step("documentation", || {
+        let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+        call(doc.env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    step("tests", || tests(None))
+}
+
+fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
+    eprintln!("== {name}");
+    run().with_context(|| format!("step `{name}` failed"))
+}
+
+/// All tests, or those whose name contains `filter`.
+pub fn tests(filter: Option<&str>) -> Result<()> {
+    // The end-to-end tests start this binary, as a user would.
+    call(&mut cargo(&["build", "--quiet", "--package", "ostiary-cli"]))?;
+    let nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|out| out.status.success());
+    let mut run = if nextest {
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "slow"])
+    } else {
+        eprintln!("cargo-nextest is not installed; cargo test serves");
+        cargo(&["test", "--workspace", "--no-fail-fast"])
+    };
+    call(run.args(filter))
+}
+
+/// Writes all generated files again, by running the tests that compare them.
+pub fn generate() -> Result<()> {
+    query_data()?;
+    let mut run = cargo(&["test", "--workspace", "--quiet", "generated"]);
+    call(run.env("BLESS", "1"))
+}
+
+/// Query data of the stores: the macros write it when they see a migrated database.
+fn query_data() -> Result<()> {
+    let script = root().join("crates/store-sqlite/prepare-queries.sh");
+    call(Command::new("bash").arg(script))
+}
+
+/// Builds each crate alone.
+pub fn alone() -> Result<()> {
+    for package in arrows::members()? {
+        eprintln!("-- {package}");
+        call(&mut cargo(&["check", "--quiet", "--package", &package]))?;
+    }
+    Ok(())
+}
+
+/// Builds the benchmark with optimisation and runs it.
+pub fn bench(arguments: &[String]) -> Result<()> {
+    call(&mut cargo(&["build", "--release", "--package", "ostiary-cli"]))?;
+    call(cargo(&["run", "--release", "--package", "ostiary-bench", "--"]).args(arguments))
+}
+
+/// Properties with many cases, end-to-end tests many times.
+pub fn soak(cases: u32, repeats: u32) -> Result<()> {
+    setup::run()?;
+    call(cargo(&["test", "--workspace", "--lib"]).env("PROPTEST_CASES", cases.to_string()))?;
+    for round in 1..=repeats {
+        eprintln!("== end to end, round {round} of {repeats}");
+        call(&mut cargo(&["test", "--package", "ostiary-tests"]))?;
+    }
+    Ok(())
+}
