@@ -36,6 +36,7 @@ class CountWords(Worker):
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--port", type=int, required=True)
+    arguments.add_argument("--public-url", help="the URL that the card declares; default: the address it listens on")
     options = arguments.parse_args()
     storage, broker = InMemoryStorage(), InMemoryBroker()
     worker = CountWords(broker=broker, storage=storage)
@@ -57,7 +58,7 @@ def main():
         storage=storage,
         broker=broker,
         name="Text statistics",
-        url=f"http://127.0.0.1:{options.port}/",
+        url=options.public_url or f"http://127.0.0.1:{options.port}/",
         skills=[skill],
         lifespan=lifespan,
     )

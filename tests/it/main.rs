@@ -1,0 +1,1 @@
+//! End-to-end tests, one binary: agents of other people, the real binary, the real store.

@@ -1,0 +1,105 @@
+//! Agents on other people's SDKs, started as processes.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+/// A cold Python start on two busy cores was seen to take 28 s.
+const READY: Duration = Duration::from_secs(90);
+
+/// Where an A2A agent serves its card.
+const CARD: &str = "/.well-known/agent-card.json";
+
+/// An agent of `tests/targets/python`; stopped when dropped.
+pub struct PythonAgent {
+    process: Child,
+    address: SocketAddr,
+}
+
+// === impl PythonAgent ===
+
+impl PythonAgent {
+    /// Starts `script` on a free port of the loopback interface and waits until it serves its card.
+    ///
+    /// # Errors
+    /// When the agents are not installed (`cargo xtask setup`), or this one does not come up.
+    pub fn start(script: &str, arguments: &[&str]) -> Result<Self> {
+        let python = root().join("target/targets/python/bin/python");
+        ensure!(python.is_file(), "the Python agents are not installed: run `cargo xtask setup`");
+        let address = free_address()?;
+        let process = Command::new(python)
+            .arg(root().join("tests/targets/python").join(script))
+            .args(["--port", &address.port().to_string()])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .spawn()
+            .with_context(|| format!("failed to start {script}"))?;
+        let mut agent = Self { process, address };
+        agent.wait()?;
+        Ok(agent)
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test waits for a process of somebody else, by real time")]
+    fn wait(&mut self) -> Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < READY {
+            if let Some(status) = self.process.try_wait().context("failed to look after the agent")? {
+                bail!("the agent ended with {status} before it was ready");
+            }
+            if get(self.address, CARD).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bail!("the agent did not serve its card within {READY:?}")
+    }
+}
+
+impl Drop for PythonAgent {
+    fn drop(&mut self) {
+        // Both fail only when the process is gone already, which is what is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The root of the checkout.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// An address of the loopback interface on which nobody listens now.
+///
+/// # Errors
+/// When the system has no free port.
+pub fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("failed to find a free port")?;
+    listener.local_addr().context("failed to read the port")
+}
+
+/// A plain HTTP GET, head and body as text.
+///
+/// # Errors
+/// When nobody answers within two seconds.
+pub fn get(address: SocketAddr, path: &str) -> Result<String> {
+    let wait = Duration::from_secs(2);
+    let mut stream = TcpStream::connect_timeout(&address, wait)?;
+    stream.set_read_timeout(Some(wait))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
