@@ -1,1 +1,6 @@
-//! ostiary-worker
+//! Drives a candidate: takes a run from the Jobs port (or from a local command), builds the laboratory that
+//! `environment.yaml` describes, and hands in recordings.
+//!
+//! Must not know any signing key or any database of ours, and never judges what it recorded. Start with [`jobs::Jobs`].
+
+pub mod jobs;
