@@ -4,6 +4,7 @@
 //! agents' behaviour, or any IO. Start with [`Digest`], then `dsse`.
 
 pub mod digest;
+pub mod dsse;
 pub mod json;
 pub mod names;
 
