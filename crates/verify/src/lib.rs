@@ -1,1 +1,32 @@
-//! ostiary-verify
+//! Verification: scenarios drive a candidate and record, checks judge recordings.
+//!
+//! Discover → plan → drive → judge. Driving never judges and judging never drives: a stored run is judged again by a
+//! newer harness without a call. Must not know sockets, clocks, files or processes: all that comes through the ports of
+//! `record`. Start with [`scenario::Scenario`] and [`check::Check`], then [`plan::plan`] and [`judge`].
+
+pub mod check;
+pub mod discover;
+pub mod drive;
+pub mod facts;
+pub mod judge;
+pub mod plan;
+pub mod registry;
+pub mod scenario;
+pub mod stage;
+
+mod authorization;
+mod contract_view;
+mod declaration;
+mod meter;
+mod protocol;
+mod scenarios;
+mod schema;
+
+pub use check::{Check, CheckSpec, Input, Reads};
+pub use drive::Ports;
+pub use facts::{Facts, Tape};
+pub use judge::JudgeOptions;
+pub use plan::{Plan, PlanInput, plan};
+pub use registry::{HARNESS_VERSION, Harness};
+pub use scenario::{Control, DISCOVER, Isolation, Role, Scenario, ScenarioSpec};
+pub use stage::{Exchange, Stage};

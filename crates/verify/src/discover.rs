@@ -1,0 +1,100 @@
+//! What the candidate declares now, read from the discovery tape: its card and the interfaces in it.
+
+use ostiary_canon::Profile;
+use ostiary_record::{Recording, TargetId, ports::Target};
+use serde_json::Value;
+
+/// The name of the served card on the discovery tape.
+pub const CARD: &str = "agent-card.json";
+/// Bundle files stand on the discovery tape under this prefix.
+pub const BUNDLE_PREFIX: &str = "bundle/";
+
+/// Bindings and versions that scenarios can drive today.
+const EXERCISABLE: &[(&str, &str)] = &[("JSONRPC", "1.0")];
+
+/// What discovery found; read from its recording alone, so that judging a stored run finds the same.
+#[derive(Clone, Debug)]
+pub struct Discovered {
+    /// The discovery tape; place 0 of every run.
+    pub recording: Recording,
+    /// The card as served, where it is a readable JSON object.
+    pub card: Option<Value>,
+    /// Why the card could not be read, if it was served and could not.
+    pub card_problem: Option<String>,
+    /// The declared interfaces, in the card's order.
+    pub interfaces: Vec<Interface>,
+}
+
+/// One interface of the card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What drivers call.
+    pub target: Target,
+    /// Its place in the card: `/supportedInterfaces/0`.
+    pub pointer: String,
+    /// `JSONRPC`, `GRPC`, `HTTP+JSON`, or a URI.
+    pub binding: String,
+    /// `1.0`.
+    pub protocol_version: String,
+    /// The tenant routing value that every request must repeat.
+    pub tenant: Option<String>,
+}
+
+// === impl Discovered ===
+
+impl Discovered {
+    /// Reads the discovery tape.
+    #[must_use]
+    pub fn read(recording: Recording) -> Self {
+        let (card, card_problem) = match recording.document(CARD) {
+            None => (None, None),
+            Some((blob, _)) => match ostiary_canon::json::parse_strict(blob.as_bytes(), ostiary_canon::json::Limits::DOCUMENT) {
+                Ok(value) if value.is_object() => (Some(value), None),
+                Ok(_) => (None, Some("the document is no JSON object".to_owned())),
+                Err(problem) => (None, Some(problem.to_string())),
+            },
+        };
+        let interfaces = card.as_ref().map(interfaces).unwrap_or_default();
+        Self { recording, card, card_problem, interfaces }
+    }
+
+    /// The interface that a profile is about.
+    #[must_use]
+    pub fn interface(&self, profile: &Profile) -> Option<&Interface> {
+        self.interfaces.iter().find(|i| i.protocol() == profile.protocol())
+    }
+}
+
+// === impl Interface ===
+
+impl Interface {
+    /// Whether the harness has a driver and a codec for the binding and version; patch numbers do not count.
+    #[must_use]
+    pub fn exercisable(&self) -> bool {
+        let minor: Vec<&str> = self.protocol_version.split('.').take(2).collect();
+        EXERCISABLE.contains(&(self.binding.as_str(), minor.join(".").as_str()))
+    }
+
+    /// The first part of the profile names of this interface: `a2a-jsonrpc-1.0`.
+    #[must_use]
+    pub fn protocol(&self) -> String {
+        let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '_') { c } else { '_' };
+        let binding: String = self.binding.to_ascii_lowercase().chars().map(keep).collect();
+        format!("a2a-{binding}-{}", self.protocol_version)
+    }
+}
+
+fn interfaces(card: &Value) -> Vec<Interface> {
+    let list = card.get("supportedInterfaces").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let text = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).map(str::to_owned);
+    let read = |(n, entry): (usize, &Value)| {
+        Some(Interface {
+            target: Target { id: TargetId(format!("interface-{n}")), url: text(entry, "url")? },
+            pointer: format!("/supportedInterfaces/{n}"),
+            binding: text(entry, "protocolBinding")?,
+            protocol_version: text(entry, "protocolVersion")?,
+            tenant: text(entry, "tenant").filter(|t| !t.is_empty()),
+        })
+    };
+    list.iter().enumerate().filter_map(read).collect()
+}

@@ -1,0 +1,195 @@
+//! What will be driven, in which order: scenario × variant × repetition, decided before the first call. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ostiary_canon::{Digest, Profile};
+use ostiary_contract::Bundle;
+use ostiary_record::{ActorId, Axes, EnvironmentFacts, Gate, NotRun, ReasonCode};
+
+use crate::{
+    check::{Check, Reads},
+    discover::{Discovered, Interface},
+    plan::cast::cast,
+    registry::Harness,
+    scenario::{Control, DISCOVER, Isolation, Role, Scenario, ScenarioSpec},
+};
+
+mod cast;
+
+/// Everything that planning depends on.
+pub struct PlanInput<'a> {
+    /// The gate asked for; `None` = all that verification asks (static to security).
+    pub gate: Option<Gate>,
+    /// Only these checks, scenarios or cases; empty = all.
+    pub only: &'a [String],
+    /// The contract.
+    pub bundle: &'a Bundle,
+    /// What the candidate declares now.
+    pub discovered: &'a Discovered,
+    /// The verification environment.
+    pub environment: &'a EnvironmentFacts,
+    /// Seed of generated values.
+    pub seed: u64,
+}
+
+/// What will be driven, and what will not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The gate asked for.
+    pub gate: Option<Gate>,
+    /// In order of driving.
+    pub steps: Vec<Step>,
+    /// Planned by the contract, impossible here.
+    pub not_run: Vec<NotRun>,
+    /// How many checks will judge.
+    pub checks: u32,
+}
+
+/// One drive of one scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The scenario.
+    pub scenario: &'static str,
+    /// The variant, repetition included.
+    pub axes: Axes,
+    /// Its own seed.
+    pub seed: u64,
+    /// What it may run beside.
+    pub isolation: Isolation,
+    /// Who plays whom.
+    pub cast: BTreeMap<Role, ActorId>,
+    /// The scenario whose control must have worked for the same profile.
+    pub control: Option<&'static str>,
+}
+
+/// Plans a run: same input, same plan.
+#[must_use]
+pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
+    let checks: Vec<&dyn Check> = harness.checks_for(input.gate, input.only).collect();
+    let mut plan = Plan { gate: input.gate, steps: Vec::new(), not_run: Vec::new(), checks: count(checks.len()) };
+    for scenario in wanted(harness, input, &checks) {
+        for axes in scenario.variants(input) {
+            add(&mut plan, scenario.spec(), input, &axes);
+        }
+    }
+    plan.steps.sort_by_key(|step| rank(harness, step));
+    plan
+}
+
+// === impl PlanInput ===
+
+impl PlanInput<'_> {
+    /// The profiles to be activated: the contract's list, or every declared interface as default/default.
+    #[must_use]
+    pub fn profiles(&self) -> Vec<Profile> {
+        activated(self.bundle, self.discovered)
+    }
+
+    /// One variant for each activated profile whose interface the harness can drive.
+    #[must_use]
+    pub fn each_profile(&self) -> Vec<Axes> {
+        let drivable = |p: &Profile| self.interface(p).is_some_and(Interface::exercisable);
+        let axes = |p: Profile| Axes { profile: Some(p.to_string()), ..Axes::default() };
+        self.profiles().into_iter().filter(drivable).map(axes).collect()
+    }
+
+    /// The interface that a profile is about.
+    #[must_use]
+    pub fn interface(&self, profile: &Profile) -> Option<&Interface> {
+        self.discovered.interface(profile)
+    }
+
+    /// A member of the card's `capabilities`; absent = not declared.
+    #[must_use]
+    pub fn declares(&self, capability: &str) -> bool {
+        let card = self.discovered.card.as_ref();
+        card.is_some_and(|c| c.pointer(&format!("/capabilities/{capability}")) == Some(&true.into()))
+    }
+}
+
+/// The profiles to be activated, of which every gate is judged apart.
+#[must_use]
+pub fn activated(bundle: &Bundle, discovered: &Discovered) -> Vec<Profile> {
+    let wanted = crate::contract_view::activate(bundle);
+    if !wanted.is_empty() {
+        return wanted;
+    }
+    let default = |i: &Interface| i.protocol().parse().ok();
+    let mut seen = BTreeSet::new();
+    discovered.interfaces.iter().filter_map(default).filter(|p: &Profile| seen.insert(p.clone())).collect()
+}
+
+/// The scenarios that the checks read, with their controls, in registry order.
+fn wanted<'h>(harness: &'h Harness, input: &PlanInput<'_>, checks: &[&dyn Check]) -> Vec<&'h dyn Scenario> {
+    let mut ids: BTreeSet<&str> = checks.iter().flat_map(|c| c.spec().reads.scenarios()).copied().collect();
+    if checks.iter().any(|c| c.spec().reads == Reads::Everything) && ids.is_empty() {
+        ids.extend(harness.scenarios().map(|s| s.spec().id));
+    }
+    ids.extend(harness.scenarios().map(|s| s.spec().id).filter(|id| input.only.iter().any(|only| only == id)));
+    loop {
+        let controls = harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter_map(|s| match s.spec().control {
+            Control::By(id) => Some(id),
+            Control::NotNeeded | Control::Within => None,
+        });
+        let more: Vec<&str> = controls.filter(|id| !ids.contains(id)).collect();
+        if more.is_empty() {
+            break;
+        }
+        ids.extend(more);
+    }
+    ids.remove(DISCOVER);
+    let allowed = |s: &&dyn Scenario| input.gate.is_none_or(|gate| s.spec().gate <= gate);
+    harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter(allowed).collect()
+}
+
+/// Adds one variant with its repetitions, or says why it cannot be driven.
+fn add(plan: &mut Plan, spec: &ScenarioSpec, input: &PlanInput<'_>, variant: &Axes) {
+    let profile = variant.profile.as_deref().and_then(|p| p.parse::<Profile>().ok());
+    let cast = profile.as_ref().map(|p| cast(input, p)).unwrap_or_default();
+    let obstacle = obstacle(spec, input, &cast);
+    for repetition in 0..spec.repeats.max(1) {
+        let axes = Axes { repetition, ..variant.clone() };
+        if let Some((reason, why)) = &obstacle {
+            plan.not_run.push(NotRun { scenario: spec.id.into(), axes, reason: *reason, why: why.clone() });
+            continue;
+        }
+        let control = if let Control::By(id) = spec.control { Some(id) } else { None };
+        let seed = seed_of(input.seed, spec.id, &axes);
+        plan.steps.push(Step { scenario: spec.id, axes, seed, isolation: spec.isolation, cast: cast.clone(), control });
+    }
+}
+
+fn obstacle(
+    spec: &ScenarioSpec,
+    input: &PlanInput<'_>,
+    cast: &BTreeMap<Role, ActorId>,
+) -> Option<(ReasonCode, String)> {
+    if spec.needs.card && input.discovered.card.is_none() {
+        return Some((ReasonCode::CardUnavailable, "there is no readable card to start from".to_owned()));
+    }
+    if let Some(risk) = spec.clearance.needed()
+        && !input.environment.cleared_effects.iter().any(|e| e == risk)
+    {
+        return Some((ReasonCode::CallNotCleared, format!("`{risk}` is not in the environment's `cleared_effects`")));
+    }
+    let missing = spec.needs.roles.iter().find(|r| **r != Role::Anonymous && !cast.contains_key(r))?;
+    let why = format!("no subject of the environment can play the role {}", missing.as_str());
+    Some((ReasonCode::SubjectMissing, why))
+}
+
+/// Shared before exclusive before destructive; within these, controls before what they control.
+fn rank(harness: &Harness, step: &Step) -> (Isolation, u32) {
+    (step.isolation, harness.control_depth(step.scenario))
+}
+
+fn seed_of(seed: u64, scenario: &str, axes: &Axes) -> u64 {
+    let name = serde_json::to_vec(&(seed, scenario, axes)).expect("axes are plain data and always serialise");
+    let digest = Digest::of(&name);
+    let mut first = [0_u8; 8];
+    first.copy_from_slice(&digest.as_bytes()[..8]);
+    u64::from_be_bytes(first)
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

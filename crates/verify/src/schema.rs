@@ -1,0 +1,8 @@
+//! Checks of the schema layer.
+
+use crate::check::Check;
+
+/// All checks of this layer, in the order of the documentation.
+pub(crate) fn checks() -> Vec<Box<dyn Check>> {
+    Vec::new()
+}

@@ -1,0 +1,372 @@
+//! What a scenario works with: channels as roles, exchanges within budget and rate, marks, states, fresh values.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use ostiary_canon::Profile;
+use ostiary_contract::Bundle;
+use ostiary_record::{
+    ActorId, Axes, End, Event, ExchangeId, Kind, ReasonCode, Source, Tape,
+    ports::{Abort, Actor, Channel, CouldNotRun, Deadline, Limits, Next, Outbound},
+};
+use serde_json::Value;
+
+use crate::{
+    discover::{Discovered, Interface},
+    drive::Ports,
+    facts::role_mark,
+    meter::Meter,
+    scenario::{Budget, Role},
+};
+
+/// The name of the actor without credential.
+pub const ANONYMOUS: &str = "anonymous";
+/// The mark of a positive control that worked.
+pub const CONTROL_OK: &str = "control_ok";
+/// The mark of a positive control that did not.
+pub const CONTROL_FAILED: &str = "control_failed";
+/// Longer than the driver's own bound, so that the driver's end of an exchange is seen.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Everything one drive of a scenario may touch.
+pub struct Stage<'r> {
+    pub(crate) ports: &'r Ports,
+    pub(crate) meter: &'r Meter,
+    pub(crate) bundle: &'r Bundle,
+    pub(crate) discovered: &'r Discovered,
+    pub(crate) interface: Option<&'r Interface>,
+    pub(crate) profile: Option<Profile>,
+    pub(crate) axes: &'r Axes,
+    pub(crate) cast: &'r BTreeMap<Role, ActorId>,
+    pub(crate) seed: u64,
+    pub(crate) run_id: &'r str,
+    pub(crate) tape: Tape,
+    pub(crate) budget: Budget,
+    pub(crate) calls: u32,
+    pub(crate) fresh: u32,
+    pub(crate) blocked: Option<ReasonCode>,
+    pub(crate) channels: Vec<OpenChannel>,
+}
+
+/// A channel that a scenario opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelHandle(usize);
+
+/// One exchange as far as it has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// HTTP status, if a head came.
+    pub status: Option<u16>,
+    /// Answer header fields as text.
+    pub headers: Vec<(String, String)>,
+    /// The pieces of the answer.
+    pub frames: Vec<Bytes>,
+    /// How it ended; `None` = it has not.
+    pub end: Option<End>,
+}
+
+pub(crate) struct OpenChannel {
+    channel: Box<dyn Channel>,
+    target: String,
+    exchanges: BTreeMap<ExchangeId, Running>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Running {
+    exchange: Exchange,
+    delivered: usize,
+}
+
+// === impl Stage ===
+
+impl Stage<'_> {
+    /// The variant that is driven.
+    #[must_use]
+    pub const fn axes(&self) -> &Axes {
+        self.axes
+    }
+
+    /// The seed of this drive; same plan, same seed.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The tape, for what the scenario itself reports.
+    #[must_use]
+    pub const fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
+    /// The contract bundle.
+    #[must_use]
+    pub const fn bundle(&self) -> &Bundle {
+        self.bundle
+    }
+
+    /// The card as served.
+    #[must_use]
+    pub fn card(&self) -> Option<&Value> {
+        self.discovered.card.as_ref()
+    }
+
+    /// The interface of the driven profile.
+    ///
+    /// # Errors
+    /// When the variant is bound to no interface.
+    pub fn interface(&self) -> Result<&Interface, CouldNotRun> {
+        self.interface.ok_or_else(|| CouldNotRun::Internal("the variant is bound to no interface".to_owned()))
+    }
+
+    /// The profile that is driven.
+    #[must_use]
+    pub const fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// A value that no other drive of any run uses: `message-<run>-<seed>-0`.
+    pub fn fresh(&mut self, prefix: &str) -> String {
+        let n = self.fresh;
+        self.fresh += 1;
+        format!("{prefix}-{}-{:08x}-{n}", self.run_id, self.seed & 0xffff_ffff)
+    }
+
+    /// Whether somebody can play a role here.
+    #[must_use]
+    pub fn has_role(&self, role: Role) -> bool {
+        role == Role::Anonymous || self.cast.contains_key(&role)
+    }
+
+    /// Opens a channel to the profile's interface as a role.
+    ///
+    /// # Errors
+    /// When nobody plays the role, or the target cannot be reached.
+    pub async fn open(&mut self, role: Role) -> Result<ChannelHandle, CouldNotRun> {
+        let actor = self.actor(role).await?;
+        let target = self.interface()?.target.clone();
+        for (_, value) in &actor.credentials {
+            self.tape.hide(value.strip_prefix("Bearer ").unwrap_or(value), &actor.id);
+        }
+        self.mark(&role_mark(role), Some(&actor.id.0));
+        let exchange = Limits::default().exchange.min(self.budget.time);
+        let limits = Limits { exchange, ..Limits::default() };
+        let channel = self.ports.transport.open(&self.tape, &target, &actor, limits).await?;
+        self.channels.push(OpenChannel { channel, target: target.url, exchanges: BTreeMap::new(), closed: false });
+        Ok(ChannelHandle(self.channels.len() - 1))
+    }
+
+    /// Sends a request and collects everything that comes back, to the end or the bound of time.
+    ///
+    /// # Errors
+    /// When the budget is spent, the candidate limits the rate, or no connection could be made.
+    pub async fn exchange(&mut self, on: ChannelHandle, out: Outbound) -> Result<Exchange, CouldNotRun> {
+        let x = self.start(on, out).await?;
+        self.finish(on, x).await
+    }
+
+    /// Sends a request and returns at once, so that exchanges may overlap.
+    ///
+    /// # Errors
+    /// When the budget of the scenario or of the run is spent.
+    pub async fn start(&mut self, on: ChannelHandle, out: Outbound) -> Result<ExchangeId, CouldNotRun> {
+        if self.calls >= self.budget.calls {
+            return Err(CouldNotRun::Budget { calls: self.budget.calls });
+        }
+        self.calls += 1;
+        self.meter.admit(&self.tape, self.ports.timer.as_ref(), &self.channels[on.0].target).await?;
+        let open = &mut self.channels[on.0];
+        let x = open.channel.start(out);
+        open.exchanges.insert(x, Running::default());
+        Ok(x)
+    }
+
+    /// Collects a started exchange to its end or the bound of time.
+    ///
+    /// # Errors
+    /// When the candidate limits the rate, or no connection could be made.
+    pub async fn finish(&mut self, on: ChannelHandle, x: ExchangeId) -> Result<Exchange, CouldNotRun> {
+        let until = self.deadline(Limits::default().exchange.min(self.budget.time) + GRACE);
+        while self.running(on, x).exchange.end.is_none() && self.pump(on, until).await {}
+        let exchange = self.running(on, x).exchange.clone();
+        self.usable(on, &exchange)?;
+        Ok(exchange)
+    }
+
+    /// The next piece of a started exchange; `None` when it ended or nothing came `within` the time.
+    ///
+    /// # Errors
+    /// When the candidate limits the rate, or no connection could be made.
+    pub async fn next_frame(
+        &mut self,
+        on: ChannelHandle,
+        x: ExchangeId,
+        within: Duration,
+    ) -> Result<Option<Bytes>, CouldNotRun> {
+        let until = self.deadline(within);
+        loop {
+            let running = self.running(on, x);
+            if let Some(frame) = running.exchange.frames.get(running.delivered).cloned() {
+                running.delivered += 1;
+                return Ok(Some(frame));
+            }
+            if running.exchange.end.is_some() || !self.pump(on, until).await {
+                let exchange = self.running(on, x).exchange.clone();
+                self.usable(on, &exchange)?;
+                if exchange.frames.len() <= self.running(on, x).delivered {
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// What has come of a started exchange so far.
+    pub fn so_far(&mut self, on: ChannelHandle, x: ExchangeId) -> &Exchange {
+        &self.running(on, x).exchange
+    }
+
+    /// Breaks a started exchange off.
+    pub fn abort(&mut self, on: ChannelHandle, x: ExchangeId, how: Abort) {
+        self.channels[on.0].channel.abort(x, how);
+    }
+
+    /// Writes a mark on the tape.
+    pub fn mark(&self, label: &str, value: Option<&str>) {
+        let kind = Kind::Mark { label: label.into(), value: value.map(str::to_owned) };
+        self.tape.push(Source::Script, kind);
+    }
+
+    /// Says that the positive control worked.
+    pub fn control_ok(&self) {
+        self.mark(CONTROL_OK, None);
+    }
+
+    /// Says that the positive control did not work, and why.
+    pub fn control_failed(&self, why: &str) {
+        self.mark(CONTROL_FAILED, Some(why));
+    }
+
+    /// Sets a provider state up.
+    ///
+    /// # Errors
+    /// When the environment has no endpoint for states, or the set-up fails; either is on the tape, too.
+    pub async fn state(&mut self, name: &str, params: &Value) -> Result<(), CouldNotRun> {
+        let outcome = match &self.ports.states {
+            Some(states) => states.set_up(&self.tape, name, params).await,
+            None => Err(CouldNotRun::Setup {
+                what: format!("provider state {name}"),
+                why: "the environment has no `provider_states`".to_owned(),
+            }),
+        };
+        let failure = outcome.as_ref().err().map(ToString::to_string);
+        if failure.is_some() {
+            self.blocked = Some(ReasonCode::ProviderStateFailed);
+        }
+        self.tape.push(Source::Script, Kind::State { name: name.into(), failure });
+        outcome
+    }
+
+    /// Waits on the tape's clock; for what the contract measures in time, never to paper over a race.
+    pub async fn wait(&self, duration: Duration) {
+        self.ports.timer.wait(duration).await;
+    }
+
+    async fn actor(&mut self, role: Role) -> Result<Actor, CouldNotRun> {
+        if role == Role::Anonymous {
+            return Ok(Actor { id: ANONYMOUS.into(), credentials: Vec::new() });
+        }
+        let missing = |why: String| CouldNotRun::Setup { what: format!("subject for role {}", role.as_str()), why };
+        let Some(id) = self.cast.get(&role) else {
+            self.blocked = Some(ReasonCode::SubjectMissing);
+            return Err(missing("no subject of the environment can play it".to_owned()));
+        };
+        if id.0 == ANONYMOUS {
+            return Ok(Actor { id: id.clone(), credentials: Vec::new() });
+        }
+        match self.ports.identity.actor(id).await? {
+            Some(actor) => Ok(actor),
+            None => {
+                self.blocked = Some(ReasonCode::SubjectMissing);
+                Err(missing(format!("no credential for `{id}`")))
+            }
+        }
+    }
+
+    fn deadline(&self, within: Duration) -> Deadline {
+        let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        Deadline(ostiary_record::MonoNanos(self.tape.now().0.saturating_add(nanos)))
+    }
+
+    fn running(&mut self, on: ChannelHandle, x: ExchangeId) -> &mut Running {
+        self.channels[on.0].exchanges.entry(x).or_default()
+    }
+
+    /// Takes one report of the channel; false when nothing more can come before the deadline.
+    async fn pump(&mut self, on: ChannelHandle, until: Deadline) -> bool {
+        let open = &mut self.channels[on.0];
+        if open.closed {
+            return false;
+        }
+        match open.channel.next(until).await {
+            Next::Event(event) => {
+                open.take(&event);
+                true
+            }
+            Next::Idle => false,
+            Next::Closed => {
+                open.closed = true;
+                false
+            }
+        }
+    }
+
+    fn usable(&self, on: ChannelHandle, exchange: &Exchange) -> Result<(), CouldNotRun> {
+        let target = &self.channels[on.0].target;
+        if let Some(End::NoConnection { why }) = &exchange.end {
+            return Err(CouldNotRun::Unreachable { target: target.clone(), why: why.clone() });
+        }
+        let retry_after = exchange.header("retry-after");
+        if exchange.status == Some(429) || (exchange.status == Some(503) && retry_after.is_some()) {
+            self.meter.pause(self.tape.now(), retry_after);
+            let why = format!("status {}, Retry-After {}", exchange.status.unwrap_or(0), retry_after.unwrap_or("absent"));
+            return Err(CouldNotRun::RateLimited { target: target.clone(), why });
+        }
+        Ok(())
+    }
+}
+
+// === impl Exchange ===
+
+impl Exchange {
+    /// The answer's pieces as one byte string.
+    #[must_use]
+    pub fn body(&self) -> Vec<u8> {
+        self.frames.concat()
+    }
+
+    /// The first answer header field of that name, in any case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+    }
+}
+
+// === impl OpenChannel ===
+
+impl OpenChannel {
+    fn take(&mut self, event: &Event) {
+        match &event.kind {
+            Kind::Head { x, status, headers } => {
+                let exchange = &mut self.exchanges.entry(*x).or_default().exchange;
+                exchange.status = Some(*status);
+                let text = |v: &ostiary_record::Blob| String::from_utf8_lossy(v.as_bytes()).into_owned();
+                exchange.headers = headers.iter().map(|(n, v)| (n.clone(), text(v))).collect();
+            }
+            Kind::Frame { x, bytes, .. } => {
+                self.exchanges.entry(*x).or_default().exchange.frames.push(bytes.0.clone());
+            }
+            Kind::Ended { x, how } => self.exchanges.entry(*x).or_default().exchange.end = Some(how.clone()),
+            _ => {}
+        }
+    }
+}
