@@ -5,7 +5,9 @@
 
 pub mod digest;
 pub mod dsse;
+pub mod intoto;
 pub mod json;
+pub mod manifest;
 pub mod names;
 
 pub use digest::{DeclaredDigest, Digest, DigestError};

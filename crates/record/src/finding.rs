@@ -61,16 +61,7 @@ pub struct Place {
 }
 
 /// How a digest is known (B-05).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DigestSource {
-    /// Somebody says so.
-    Declared,
-    /// Signed provenance or a verifiable endpoint statement.
-    Attested,
-    /// Measured by us.
-    Observed,
-}
+pub use ostiary_canon::manifest::DigestSource;
 
 /// How many of what.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -132,7 +132,10 @@ mod tests {
 
     #[test]
     fn pae_is_that_of_the_dsse_specification() {
-        assert_eq!(pae("http://example.com/HelloWorld", b"hello world"), b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
+        assert_eq!(
+            pae("http://example.com/HelloWorld", b"hello world"),
+            b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+        );
         assert_eq!(pae("", b""), b"DSSEv1 0  0 ");
         // lengths count bytes, not characters
         assert_eq!(pae("é", "é".as_bytes()), "DSSEv1 2 é 2 é".as_bytes());

@@ -145,8 +145,11 @@ impl SigningKey {
     /// An envelope around `payload` with one signature.
     #[must_use]
     pub fn sign(&self, payload_type: &str, payload: impl Into<Vec<u8>>) -> Envelope {
-        let mut envelope =
-            Envelope { payload_type: payload_type.to_owned(), payload: payload.into(), signatures: Vec::with_capacity(1) };
+        let mut envelope = Envelope {
+            payload_type: payload_type.to_owned(),
+            payload: payload.into(),
+            signatures: Vec::with_capacity(1),
+        };
         self.countersign(&mut envelope);
         envelope
     }

@@ -45,10 +45,9 @@ pub fn digest(value: &Value) -> Result<Digest, CanonError> {
 fn inexact(value: &Value) -> Option<(String, &Number)> {
     match value {
         Value::Number(n) if !number::keeps_digits(n) => Some((String::new(), n)),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(at, item)| inexact(item).map(|(rest, n)| (format!("/{at}{rest}"), n))),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(at, item)| inexact(item).map(|(rest, n)| (format!("/{at}{rest}"), n)))
+        }
         Value::Object(members) => members.iter().find_map(|(key, item)| {
             inexact(item).map(|(rest, n)| (format!("/{}{rest}", key.replace('~', "~0").replace('/', "~1")), n))
         }),
