@@ -1,1 +1,29 @@
-//! ostiary-drivers
+//! Transports: they carry bytes to a candidate and report the bytes that come back.
+//!
+//! Does: byte-exact HTTP/1.1 with overlapping exchanges, event streams reported event by event, every answer bounded
+//! in bytes and time, and one guard on every address that is dialled. Must not know A2A, MCP, contracts or verdicts, and
+//! never sends a request twice: what came back the first time is what the judge sees.
+//!
+//! Start with [`HttpTransport`]; the rules on addresses are in [`AddressGuard`]. HTTP/1.1 is spoken by [`wire`] and
+//! not by a client library, since those lower-case header names, regroup repeated fields, add fields of their own and
+//! cannot half-close. HTTP/2 will be a second speaker behind the same `dial`.
+
+mod channel;
+mod dial;
+mod exchange;
+mod fetch;
+mod guard;
+pub mod http_client;
+mod io;
+mod request;
+mod settings;
+mod sse;
+mod timer;
+mod tls;
+mod transport;
+mod wire;
+
+pub use guard::{AddressGuard, Refusal};
+pub use settings::{Authority, AuthorityError, Settings, SettingsError, SettingsProblem};
+pub use timer::TokioTimer;
+pub use transport::HttpTransport;

@@ -1,0 +1,119 @@
+//! The [`Transport`] over HTTP/1.1.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use ostiary_record::{
+    ChannelId, Kind, Source, Tape,
+    ports::{Actor, BoxFuture, Channel, CouldNotRun, Limits, Target, Transport},
+};
+use url::Url;
+
+use crate::{
+    channel::HttpChannel,
+    dial::{Conn, DialError, Dialer, Origin},
+    exchange::lock,
+    settings::{Settings, SettingsError},
+};
+
+/// Carries requests to a candidate and fetches its documents.
+///
+/// A channel keeps idle connections for a short while; nothing is ever sent twice, and no redirect of an answer is
+/// followed. Each event block of an event stream is one frame, any other body is one frame.
+#[derive(Clone)]
+pub struct HttpTransport {
+    pub(crate) dialer: Arc<Dialer>,
+    channels: Arc<AtomicU64>,
+}
+
+/// Where a channel leads, with its idle connections.
+pub(crate) struct Link {
+    dialer: Arc<Dialer>,
+    origin: Origin,
+    pub(crate) url: Url,
+    idle: Mutex<Vec<Conn>>,
+}
+
+/// How long a connection may lie idle and still be used: well below what servers allow, since a request that crosses
+/// the server's closing would be lost, and it is not sent again.
+const IDLE: Duration = Duration::from_secs(1);
+/// Idle connections kept.
+const MAX_IDLE: usize = 8;
+
+// === impl HttpTransport ===
+
+impl HttpTransport {
+    /// A transport by the operator's settings.
+    ///
+    /// # Errors
+    /// When settings do not parse; all problems at once.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        Ok(Self { dialer: Arc::new(Dialer::new(settings)?), channels: Arc::default() })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn open<'a>(
+        &'a self,
+        tape: &'a Tape,
+        target: &'a Target,
+        actor: &'a Actor,
+        limits: Limits,
+    ) -> BoxFuture<'a, Result<Box<dyn Channel>, CouldNotRun>> {
+        Box::pin(async move {
+            let refused = |why: String| CouldNotRun::AddressRefused { target: target.url.clone(), why };
+            let url = Url::parse(&target.url).map_err(|e| refused(format!("not a URL: {e}")))?;
+            let origin = self.dialer.origin(&url).map_err(|e| e.about(&target.url))?;
+            let link = Link { dialer: Arc::clone(&self.dialer), origin, url, idle: Mutex::default() };
+            let first = link.dial(limits.connect).await.map_err(|e| e.about(&target.url))?;
+            link.give_back(first, tape);
+            hide_credentials(tape, actor);
+            let id = format!("http-{}", self.channels.fetch_add(1, Ordering::Relaxed));
+            let from = Source::Wire(ChannelId(id));
+            tape.push(from.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
+            let channel = HttpChannel::new(Arc::new(link), tape.clone(), from, actor.clone(), limits);
+            Ok(Box::new(channel) as Box<dyn Channel>)
+        })
+    }
+}
+
+// === impl Link ===
+
+impl Link {
+    pub(crate) async fn dial(&self, within: Duration) -> Result<Conn, DialError> {
+        self.dialer.dial(&self.origin, &self.dialer.guard, within).await
+    }
+
+    /// An idle connection that looks alive.
+    pub(crate) fn take(&self, tape: &Tape) -> Option<Conn> {
+        let oldest = tape.now().0.saturating_sub(IDLE.as_nanos() as u64);
+        let mut idle = lock(&self.idle);
+        while let Some(mut conn) = idle.pop() {
+            if conn.idle_since.0 >= oldest && conn.stream.is_quiet() {
+                return Some(conn);
+            }
+        }
+        None
+    }
+
+    pub(crate) fn give_back(&self, mut conn: Conn, tape: &Tape) {
+        conn.idle_since = tape.now();
+        let mut idle = lock(&self.idle);
+        if idle.len() < MAX_IDLE {
+            idle.push(conn);
+        }
+    }
+}
+
+/// From now on the tape writes the actor's name wherever an answer repeats its credential.
+fn hide_credentials(tape: &Tape, actor: &Actor) {
+    for (_, value) in &actor.credentials {
+        let secret = value.split_once(' ').map_or(value.as_str(), |(_, token)| token);
+        tape.hide(secret.trim(), &actor.id);
+    }
+}
