@@ -217,6 +217,9 @@ catalogue! {
     ScenarioNotRun = "SCENARIO_NOT_RUN", ANY, WhenProvided,
         "The scenario that the check reads was not run.",
         "See why it was skipped; run it.";
+    HarnessFault = "HARNESS_FAULT", ANY, May,
+        "The harness itself failed: a scenario broke off or a check contradicted its own specification.",
+        "Report it with the recording; it says nothing about the candidate.";
     SubjectMissing = "SUBJECT_MISSING", ANY, WhenProvided,
         "The environment names no subject that the scenario needs.",
         "Add the subject to the environment.";
