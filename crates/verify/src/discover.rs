@@ -1,8 +1,20 @@
 //! What the candidate declares now, read from the discovery tape: its card and the interfaces in it.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use ostiary_canon::Profile;
-use ostiary_record::{Recording, TargetId, ports::Target};
+use ostiary_record::{
+    ActorId, Axes, Blob, DocumentName, End, Kind, Recording, Route, Source, Tape, TargetId,
+    ports::{CouldNotRun, Fetched, Limits, Target},
+};
 use serde_json::Value;
+
+use crate::{
+    drive::{Ports, Request},
+    scenario::DISCOVER,
+    stage::ANONYMOUS,
+};
 
 /// The name of the served card on the discovery tape.
 pub const CARD: &str = "agent-card.json";
@@ -82,6 +94,91 @@ impl Interface {
         let binding: String = self.binding.to_ascii_lowercase().chars().map(keep).collect();
         format!("a2a-{binding}-{}", self.protocol_version)
     }
+}
+
+/// Where the declared address really led.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// The URL that answered.
+    pub(crate) endpoint: Option<String>,
+    /// SHA-256 of the server key's SPKI, over TLS.
+    pub(crate) spki_sha256: Option<String>,
+}
+
+/// Puts the declarations on a tape: the bundle's files, and the card as the candidate serves it now. Without an address
+/// the bundle's own card stands for it.
+pub(crate) async fn discover(ports: &Ports, request: &Request<'_>) -> (Recording, Seen) {
+    let tape = Tape::new(Arc::clone(&ports.clock));
+    for (path, bytes) in &request.bundle.files {
+        document(&tape, &format!("{BUNDLE_PREFIX}{path}"), bytes.clone());
+    }
+    let mut seen = Seen::default();
+    match request.card_url {
+        Some(url) => seen = fetch_card(ports, url, &tape).await,
+        None => {
+            if let Some(card) = &request.bundle.card {
+                document(&tape, CARD, card.bytes.clone());
+            }
+        }
+    }
+    (Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: request.seed, events: tape.events() }, seen)
+}
+
+/// A discovery tape of a card alone, for judging a file without a candidate.
+#[must_use]
+pub fn of_card(clock: Arc<dyn ostiary_record::Monotonic>, card: Bytes) -> Recording {
+    let tape = Tape::new(clock);
+    document(&tape, CARD, card);
+    Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: 0, events: tape.events() }
+}
+
+async fn fetch_card(ports: &Ports, url: &str, tape: &Tape) -> Seen {
+    let headers = [("A2A-Version".to_owned(), "1.0".to_owned()), ("Accept".to_owned(), "application/json".to_owned())];
+    let wire = || Source::Wire("card".into());
+    let x = tape.next_exchange();
+    let target = TargetId("card".to_owned());
+    tape.push(wire(), Kind::Opened { target, actor: ActorId(ANONYMOUS.to_owned()) });
+    tape.push(
+        wire(),
+        Kind::Sent {
+            x,
+            route: Route::Http { method: "GET".to_owned(), path: url.to_owned() },
+            headers: headers.iter().map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect(),
+            bytes: Blob::default(),
+            intent: Some("FetchAgentCard".into()),
+        },
+    );
+    match ports.fetch.get(url, &headers, Limits::default()).await {
+        Ok(fetched) => {
+            let fields = fetched.headers.iter().map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect();
+            tape.push(wire(), Kind::Head { x, status: fetched.status, headers: fields });
+            tape.push(wire(), Kind::Frame { x, n: 0, bytes: Blob(fetched.body.clone()) });
+            tape.push(wire(), Kind::Ended { x, how: End::Complete });
+            if fetched.status == 200 {
+                document(tape, CARD, fetched.body.clone());
+            }
+            seen_at(fetched)
+        }
+        Err(problem) => {
+            tape.push(wire(), Kind::Ended { x, how: end_of(&problem) });
+            Seen::default()
+        }
+    }
+}
+
+fn seen_at(fetched: Fetched) -> Seen {
+    Seen { endpoint: Some(fetched.url), spki_sha256: fetched.spki_sha256 }
+}
+
+fn end_of(problem: &CouldNotRun) -> End {
+    match problem {
+        CouldNotRun::Budget { .. } => End::Limit { which: "body_bytes".to_owned() },
+        other => End::NoConnection { why: other.to_string() },
+    }
+}
+
+fn document(tape: &Tape, name: &str, bytes: Bytes) {
+    tape.push(Source::Script, Kind::Document { name: DocumentName(name.to_owned()), bytes: Blob(bytes) });
 }
 
 fn interfaces(card: &Value) -> Vec<Interface> {

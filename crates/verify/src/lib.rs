@@ -23,7 +23,7 @@ mod scenarios;
 mod schema;
 
 pub use check::{Check, CheckSpec, Input, Reads};
-pub use drive::Ports;
+pub use drive::{Allowance, Ports, Request, drive};
 pub use facts::{Facts, Tape};
 pub use judge::JudgeOptions;
 pub use plan::{Plan, PlanInput, plan};

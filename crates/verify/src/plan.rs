@@ -62,6 +62,14 @@ pub struct Step {
     pub control: Option<&'static str>,
 }
 
+/// Steps that may be driven together.
+pub(crate) struct Group<'p> {
+    /// In the plan's order.
+    pub(crate) steps: &'p [Step],
+    /// Whether one must end before the next begins.
+    pub(crate) alone: bool,
+}
+
 /// Plans a run: same input, same plan.
 #[must_use]
 pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
@@ -74,6 +82,17 @@ pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
     }
     plan.steps.sort_by_key(|step| rank(harness, step));
     plan
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// The steps in groups of equal isolation and control depth.
+    pub(crate) fn groups<'p>(&'p self, harness: &Harness) -> Vec<Group<'p>> {
+        let same = |a: &Step, b: &Step| rank(harness, a) == rank(harness, b);
+        let group = |steps: &'p [Step]| Group { steps, alone: steps[0].isolation != Isolation::Shared };
+        self.steps.chunk_by(same).map(group).collect()
+    }
 }
 
 // === impl PlanInput ===
