@@ -1,0 +1,122 @@
+//! The HTTP face: the card at its well-known address, and one JSON-RPC endpoint.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{DefaultBodyLimit, Query, State},
+    response::{IntoResponse as _, Response},
+    routing,
+};
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    agent::{Agent, Events, Reply},
+    clock,
+    lies::Lie,
+    rpc::{self, Request, RpcError},
+    token::{Caller, Refused},
+    work::is_json,
+};
+
+/// The one protocol version of the one interface.
+const PROTOCOL_VERSION: &str = "1.0";
+/// Largest request: a work request of 200 items is far below.
+const MAX_BODY: usize = 1 << 20;
+
+#[derive(Deserialize)]
+struct VersionQuery {
+    #[serde(rename = "A2A-Version")]
+    version: Option<String>,
+}
+
+pub(crate) fn router(agent: Arc<Agent>) -> Router {
+    Router::new()
+        .route("/.well-known/agent-card.json", routing::get(card))
+        .route("/a2a", routing::post(call))
+        .route("/a2a/", routing::post(call))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .with_state(agent)
+}
+
+async fn card(State(agent): State<Arc<Agent>>, headers: HeaderMap) -> Response {
+    let served = agent.card.served(&agent.switches.get());
+    let caching = [(header::ETAG, served.etag.clone()), (header::CACHE_CONTROL, "public, max-age=60".to_owned())];
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == served.etag.as_bytes()) {
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
+    }
+    (caching, [(header::CONTENT_TYPE, "application/json")], served.bytes).into_response()
+}
+
+async fn call(
+    State(agent): State<Arc<Agent>>,
+    Query(query): Query<VersionQuery>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let caller = match authenticate(&agent, &headers) {
+        Ok(caller) => caller,
+        Err(refused) => return challenge(&agent, refused),
+    };
+    let request = Request::parse(&body);
+    let id = request.as_ref().map_or(Value::Null, |request| request.id.clone());
+    let answered = match check_head(&agent, query.version.as_deref(), &headers).and(request) {
+        Ok(request) => agent.call(&caller, &request).await,
+        Err(error) => Err(error),
+    };
+    match answered {
+        Ok(Reply::Result(result)) => answer(StatusCode::OK, &rpc::result(&id, &result)),
+        Ok(Reply::Stream(events)) => event_stream(id, events),
+        Err(error) => refuse(&agent, &id, &error),
+    }
+}
+
+fn authenticate(agent: &Agent, headers: &HeaderMap) -> Result<Caller, Refused> {
+    let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    agent.trust.judge(authorization, &agent.switches.get(), clock::now())
+}
+
+fn check_head(agent: &Agent, query: Option<&str>, headers: &HeaderMap) -> Result<(), RpcError> {
+    let field = headers.get("a2a-version").map(|value| value.to_str().unwrap_or_default());
+    if field.or(query) != Some(PROTOCOL_VERSION) && !agent.switches.tells(Lie::AcceptAnyVersion) {
+        return Err(RpcError::Version);
+    }
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if content_type.is_some_and(is_json) { Ok(()) } else { Err(RpcError::ContentType) }
+}
+
+fn challenge(agent: &Agent, refused: Refused) -> Response {
+    tracing::debug!(reason = %refused, "a caller was turned away");
+    let challenge = match refused {
+        Refused::Missing => r#"Bearer realm="planning""#,
+        _ => r#"Bearer realm="planning", error="invalid_token""#,
+    };
+    let mut response = refuse(agent, &Value::Null, &RpcError::Unauthenticated);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, http::HeaderValue::from_static(challenge));
+    response
+}
+
+fn refuse(agent: &Agent, id: &Value, error: &RpcError) -> Response {
+    let status = match error {
+        RpcError::Unauthenticated => StatusCode::UNAUTHORIZED,
+        RpcError::Forbidden => StatusCode::FORBIDDEN,
+        _ => StatusCode::OK,
+    };
+    answer(status, &error.envelope(id, &agent.switches.get()))
+}
+
+fn answer(status: StatusCode, body: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+fn event_stream(id: Value, events: Events) -> Response {
+    let frames =
+        events.map(move |event| Ok::<_, std::convert::Infallible>(format!("data: {}\n\n", rpc::result(&id, &event))));
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    (head, Body::from_stream(frames)).into_response()
+}
