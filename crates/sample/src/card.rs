@@ -59,14 +59,15 @@ impl Card {
 
 fn require_extension(card: &mut Value) {
     let extension = json!({"uri": UNKNOWN_EXTENSION, "description": "carries an approval", "required": true});
-    match &mut card["capabilities"]["extensions"] {
-        Value::Array(extensions) => extensions.push(extension),
-        other => *other = json!([extension]),
+    let Some(Value::Object(capabilities)) = card.get_mut("capabilities") else { return };
+    match capabilities.get_mut("extensions") {
+        Some(Value::Array(extensions)) => extensions.push(extension),
+        _ => drop(capabilities.insert("extensions".to_owned(), json!([extension]))),
     }
 }
 
 fn duplicate_skill(card: &mut Value) {
-    if let Value::Array(skills) = &mut card["skills"]
+    if let Some(Value::Array(skills)) = card.get_mut("skills")
         && let Some(first) = skills.first().cloned()
     {
         skills.push(first);

@@ -60,14 +60,14 @@ pub(crate) struct Violation {
 impl Request {
     /// Reads one request; a batch is none.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, RpcError> {
-        let mut value: Value = serde_json::from_slice(body).map_err(|_| RpcError::Parse)?;
-        let id = value["id"].take();
-        let method = value["method"].as_str().map(str::to_owned);
-        let params = value["params"].take();
+        let value: Value = serde_json::from_slice(body).map_err(|_| RpcError::Parse)?;
+        let Value::Object(mut envelope) = value else { return Err(RpcError::InvalidRequest) };
+        let mut take = |name: &str| envelope.remove(name).unwrap_or_default();
+        let (version, id, method, params) = (take("jsonrpc"), take("id"), take("method"), take("params"));
         let id_ok = id.is_string() || id.is_i64() || id.is_u64();
         let params_ok = params.is_object() || params.is_null();
         match method {
-            Some(method) if value["jsonrpc"] == "2.0" && id_ok && params_ok => Ok(Self { id, method, params }),
+            Value::String(method) if version == "2.0" && id_ok && params_ok => Ok(Self { id, method, params }),
             _ => Err(RpcError::InvalidRequest),
         }
     }
