@@ -101,14 +101,16 @@ async fn accept_any_version_serves_all() {
 
 #[tokio::test]
 async fn tokens_that_an_honest_agent_refuses_are_taken() {
-    let expired = |agent: &Agent| Some(agent.token_with(TENANT_A, |c| c["exp"] = json!(1)));
-    let foreign = |agent: &Agent| Some(agent.token_with(TENANT_A, |c| c["iss"] = json!("https://other.example.test")));
-    let none = |_: &Agent| None;
-    let table: [(Lie, &dyn Fn(&Agent) -> Option<String>); 3] =
-        [(Lie::AcceptExpiredToken, &expired), (Lie::AcceptForgedToken, &foreign), (Lie::AllowAnonymous, &none)];
-    for (lie, token) in table {
+    for lie in [Lie::AcceptExpiredToken, Lie::AcceptForgedToken, Lie::AllowAnonymous] {
         let agent = Agent::lying(lie).await;
-        let call = agent.call(TENANT_A, "SendMessage", &message(TENANT_A, "r-1", 1)).token(token(&agent));
+        let token = match lie {
+            Lie::AcceptExpiredToken => Some(agent.token_with(TENANT_A, |c| c["exp"] = json!(1))),
+            Lie::AcceptForgedToken => {
+                Some(agent.token_with(TENANT_A, |c| c["iss"] = json!("https://other.example.test")))
+            }
+            _ => None,
+        };
+        let call = agent.call(TENANT_A, "SendMessage", &message(TENANT_A, "r-1", 1)).token(token);
         assert!(agent.send(call).await.json().get("result").is_some(), "{lie}");
     }
 }
