@@ -166,7 +166,7 @@ fn add(plan: &mut Plan, spec: &ScenarioSpec, input: &PlanInput<'_>, variant: &Ax
     let profile = variant.profile.as_deref().and_then(|p| p.parse::<Profile>().ok());
     let cast = profile.as_ref().map(|p| cast(input, p)).unwrap_or_default();
     let obstacle = obstacle(spec, input, &cast);
-    for repetition in 0..spec.repeats.max(1) {
+    for repetition in 0..repetitions(spec, input) {
         let axes = Axes { repetition, ..variant.clone() };
         if let Some((reason, why)) = &obstacle {
             plan.not_run.push(NotRun { scenario: spec.id.into(), axes, reason: *reason, why: why.clone() });
@@ -176,6 +176,12 @@ fn add(plan: &mut Plan, spec: &ScenarioSpec, input: &PlanInput<'_>, variant: &Ax
         let seed = seed_of(input.seed, spec.id, &axes);
         plan.steps.push(Step { scenario: spec.id, axes, seed, isolation: spec.isolation, cast: cast.clone(), control });
     }
+}
+
+/// What the scenario wants, or the contract if that is more; what must be alone is not repeated for the contract.
+fn repetitions(spec: &ScenarioSpec, input: &PlanInput<'_>) -> u32 {
+    let own = spec.repeats.max(1);
+    if spec.isolation == Isolation::Shared { own.max(crate::contract_view::repetitions(input.bundle)) } else { own }
 }
 
 fn obstacle(

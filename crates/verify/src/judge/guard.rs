@@ -1,0 +1,67 @@
+//! Holds what a check says against its own specification. A contradiction is the harness's fault and never a verdict.
+
+use ostiary_record::{EventRef, Finding, ReasonCode, Run, Verdict};
+
+use crate::{check::CheckSpec, facts::Facts};
+
+/// Reasons that the engine itself gives for any check; a check need not list them.
+pub const ENGINE_REASONS: &[ReasonCode] = &[
+    ReasonCode::Nondeterministic,
+    ReasonCode::ControlFailed,
+    ReasonCode::ObservationIncomplete,
+    ReasonCode::TargetUnreachable,
+    ReasonCode::TargetUnresponsive,
+    ReasonCode::TargetRateLimited,
+    ReasonCode::BudgetExceeded,
+    ReasonCode::ScenarioNotRun,
+    ReasonCode::SubjectMissing,
+    ReasonCode::ProviderStateFailed,
+    ReasonCode::CallNotCleared,
+    ReasonCode::HarnessFault,
+    ReasonCode::NotDeclared,
+    ReasonCode::CardUnavailable,
+];
+
+/// The findings as they may stand; each contradiction becomes INCONCLUSIVE, and so does silence.
+pub(super) fn guarded(facts: &Facts<'_>, run: &Run, findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.is_empty() {
+        return vec![fault(facts, "the check gave no finding")];
+    }
+    let hold = |finding: Finding| match contradiction(facts.spec, run, &finding) {
+        None => finding,
+        Some(why) => fault(facts, &why),
+    };
+    findings.into_iter().map(hold).collect()
+}
+
+fn fault(facts: &Facts<'_>, why: &str) -> Finding {
+    facts.inconclusive(ReasonCode::HarnessFault, "harness", why)
+}
+
+/// What in a finding contradicts the specification of its check, or the run.
+fn contradiction(spec: &CheckSpec, run: &Run, finding: &Finding) -> Option<String> {
+    if finding.check.0 != spec.id || finding.layer != spec.layer {
+        return Some(format!("finding of `{}` in layer {} from check `{}`", finding.check, finding.layer, spec.id));
+    }
+    if finding.severity < spec.severity {
+        return Some(format!("finding is graver than its check `{}`", spec.id));
+    }
+    if let Some(reason) = finding.verdict.reason()
+        && !spec.reasons.contains(&reason)
+        && !ENGINE_REASONS.contains(&reason)
+    {
+        return Some(format!("reason {reason} is not in the specification of `{}`", spec.id));
+    }
+    let cited = match &finding.verdict {
+        Verdict::Pass { seen } => seen.as_slice(),
+        Verdict::Fail { at, .. } => at.as_slice(),
+        Verdict::Inconclusive { .. } | Verdict::NotApplicable { .. } => &[],
+    };
+    let unknown = cited.iter().find(|c| !exists(run, c))?;
+    Some(format!("event {} of recording {} is cited and does not exist", unknown.seq.0, unknown.recording))
+}
+
+fn exists(run: &Run, cited: &EventRef) -> bool {
+    let recording = usize::try_from(cited.recording).ok().and_then(|n| run.recordings.get(n));
+    recording.is_some_and(|r| r.events.iter().any(|e| e.seq == cited.seq))
+}

@@ -1,0 +1,106 @@
+//! Which recordings one judgement reads: those of one profile and one case.
+
+use std::collections::BTreeSet;
+
+use ostiary_canon::Profile;
+use ostiary_record::{Axes, CaseId};
+
+use crate::{
+    check::{CheckSpec, Reads},
+    facts::Tape,
+    judge::Scene,
+};
+
+/// One judgement: a check on one profile and one case.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit<'a> {
+    pub(crate) profile: Option<Profile>,
+    pub(crate) case: Option<CaseId>,
+    /// All repetitions.
+    pub(crate) tapes: Vec<Tape<'a>>,
+}
+
+/// The judgements of a check, in stable order.
+pub(crate) fn units<'a>(scene: &Scene<'a>, spec: &CheckSpec) -> Vec<Unit<'a>> {
+    if spec.reads == Reads::Declarations {
+        let tapes = all_tapes(scene).filter(|t| t.recording.axes.profile.is_none() && t.index == 0).collect();
+        return vec![Unit { profile: None, case: None, tapes }];
+    }
+    let mut out = Vec::new();
+    for profile in profiles(scene) {
+        for case in cases(scene, spec, &profile) {
+            let everything = spec.reads == Reads::Everything;
+            let of = |axes: &Axes| profile_of(axes).as_ref() == Some(&profile) && (everything || axes.case == case);
+            let reads = |t: &Tape<'a>| reads(spec, &t.recording.scenario.0) && of(&t.recording.axes);
+            let tapes = all_tapes(scene).filter(reads).collect();
+            out.push(Unit { profile: Some(profile.clone()), case, tapes });
+        }
+    }
+    if out.is_empty() {
+        out.push(Unit { profile: None, case: None, tapes: Vec::new() });
+    }
+    out
+}
+
+// === impl Unit ===
+
+impl<'a> Unit<'a> {
+    /// How many repetitions the most repeated scenario has.
+    pub(crate) fn repetitions(&self) -> u32 {
+        self.tapes.iter().map(|t| t.recording.axes.repetition + 1).max().unwrap_or(1)
+    }
+
+    /// The recordings of one repetition; a scenario that was driven fewer times gives its last.
+    pub(crate) fn repetition(&self, n: u32) -> Vec<Tape<'a>> {
+        let last = |scenario: &str| {
+            let of = self.tapes.iter().filter(|t| t.recording.scenario.0 == scenario);
+            of.map(|t| t.recording.axes.repetition).max().unwrap_or(0)
+        };
+        let wanted = |t: &&Tape<'a>| t.recording.axes.repetition == n.min(last(&t.recording.scenario.0));
+        self.tapes.iter().filter(wanted).copied().collect()
+    }
+
+    /// Whether something of this unit was driven or tried under these axes.
+    pub(crate) fn holds(&self, axes: &Axes) -> bool {
+        profile_of(axes) == self.profile && (axes.case == self.case || self.case.is_none())
+    }
+}
+
+/// The profiles that were driven or tried, in order of their names.
+pub(crate) fn profiles(scene: &Scene<'_>) -> BTreeSet<Profile> {
+    let driven = scene.run.recordings.iter().map(|r| &r.axes);
+    let tried = scene.run.not_run.iter().map(|n| &n.axes);
+    driven.chain(tried).filter_map(profile_of).collect()
+}
+
+pub(crate) fn profile_of(axes: &Axes) -> Option<Profile> {
+    axes.profile.as_deref().and_then(|p| p.parse().ok())
+}
+
+/// The cases that a check's scenarios were driven or tried for; a check without cases has one unit, of no case.
+fn cases(scene: &Scene<'_>, spec: &CheckSpec, profile: &Profile) -> BTreeSet<Option<CaseId>> {
+    if spec.reads == Reads::Everything {
+        return std::iter::once(None).collect();
+    }
+    let of = |scenario: &str, axes: &Axes| reads(spec, scenario) && profile_of(axes).as_ref() == Some(profile);
+    let driven = scene.run.recordings.iter().filter(|r| of(&r.scenario.0, &r.axes)).map(|r| r.axes.case.clone());
+    let tried = scene.run.not_run.iter().filter(|n| of(&n.scenario.0, &n.axes)).map(|n| n.axes.case.clone());
+    let mut found: BTreeSet<Option<CaseId>> = driven.chain(tried).collect();
+    if found.is_empty() {
+        found.insert(None);
+    }
+    found
+}
+
+fn reads(spec: &CheckSpec, scenario: &str) -> bool {
+    match spec.reads {
+        Reads::Declarations => false,
+        Reads::Each(ids) | Reads::Any(ids) => ids.contains(&scenario),
+        Reads::Everything => true,
+    }
+}
+
+fn all_tapes<'a>(scene: &Scene<'a>) -> impl Iterator<Item = Tape<'a>> {
+    let number = |(n, recording)| Tape { index: u32::try_from(n).unwrap_or(u32::MAX), recording };
+    scene.run.recordings.iter().enumerate().map(number)
+}
