@@ -46,7 +46,7 @@ static STACK: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"Traceback \(most recent call last\)",
         r#"File "[^"\n]+", line \d+, in "#,
         r"\bat [\w$.<>\[\] ]+ ?\([^()\n]*\.(?:js|mjs|cjs|ts|java|kt|scala|cs|rb|php)(?::\d+)+\)",
-        r"\bat (?:file://|node:|/)[^\s()]+:\d+:\d+",
+        r"\bat (?:async )?(?:file://|node:|/)[^\s()]+:\d+:\d+",
         r"\bat [\w.$]+\([\w$]+\.(?:java|kt|scala):\d+\)",
         r"\bat [\w.`<>]+\([^()\n]*\) in \S+:line \d+",
         r"panicked at [^\n]+:\d+:\d+",
@@ -72,7 +72,7 @@ static CREDENTIAL: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// Addresses of RFC 1918, loopback and link-local, and names under suffixes that no public resolver knows.
 static INTERNAL: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     compile(&[
-        r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|127\.\d{1,3}|169\.254)\.\d{1,3}\.?\d{0,3}(?::\d+)?\b",
+        r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|127\.\d{1,3}|169\.254)\.\d{1,3}\.\d{1,3}(?::\d+)?\b",
         r"(?i)\blocalhost:\d+\b",
         r"(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:svc|cluster\.local|internal|intranet|lan|corp)\b",
     ])
@@ -198,7 +198,7 @@ mod tests {
             "Validation failed at /params/message (line 3)",
             "Use a Bearer token",
             "see https://a2a-protocol.org/latest/specification/#54",
-            "unknown task 3512472e-9b1c-4c55-8d60-10.0.0",
+            "unknown task 3512472e-9b1c-4c55-8d60, agent 10.0.0",
             "internal error",
         ] {
             assert_eq!(kinds(text), [], "{text}");
