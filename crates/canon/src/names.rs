@@ -46,22 +46,26 @@ pub enum NameError {
 /// Who owns an agent, and the agent: `namespace/agent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentId {
-    text: String,
+    text: Box<str>,
     slash: usize,
 }
 
 /// The label of one version of an agent; free text without white space, never `latest`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct VersionLabel(String);
+pub struct VersionLabel(Box<str>);
 
 /// What evidence holds for: protocol + binding + version, authorization profile, tenant class.
 ///
 /// Prints as `a2a-jsonrpc-1.0/user/standard`; the short form `a2a-jsonrpc-1.0` means `…/default/default` only (Z-05).
+///
+/// Kept as one text with two marks: there are as many as there are versions times interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Profile {
-    protocol: String,
-    authorization: String,
-    tenant_class: String,
+    text: Box<str>,
+    /// Where the first slash is.
+    first: u16,
+    /// Where the second slash is.
+    second: u16,
 }
 
 /// One point in the history of what is admitted; only goes up.
@@ -93,7 +97,7 @@ impl AgentId {
     pub fn new(namespace: &str, agent: &str) -> Result<Self, NameError> {
         name("namespace", namespace)?;
         name("agent", agent)?;
-        Ok(Self { text: format!("{namespace}/{agent}"), slash: namespace.len() })
+        Ok(Self { text: format!("{namespace}/{agent}").into(), slash: namespace.len() })
     }
 
     /// The owner.
@@ -144,7 +148,7 @@ impl FromStr for VersionLabel {
         if text.eq_ignore_ascii_case("latest") {
             return Err(NameError::NotPinned(text.to_owned()));
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self(text.into()))
     }
 }
 
@@ -164,29 +168,43 @@ impl Profile {
         })?;
         name("authorization profile", authorization)?;
         name("tenant class", tenant_class)?;
-        Ok(Self {
-            protocol: protocol.to_owned(),
-            authorization: authorization.to_owned(),
-            tenant_class: tenant_class.to_owned(),
-        })
+        let text = format!("{protocol}/{authorization}/{tenant_class}").into_boxed_str();
+        let mark = |at: usize| u16::try_from(at).expect("each part has at most 128 bytes");
+        Ok(Self { text, first: mark(protocol.len()), second: mark(protocol.len() + 1 + authorization.len()) })
+    }
+
+    /// The long form, always with three parts.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether `text` names this profile, in the long or the short form; allocates nothing.
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        *self.text == *text || (self.is_default() && self.protocol() == text)
+    }
+
+    fn is_default(&self) -> bool {
+        self.authorization() == Self::DEFAULT && self.tenant_class() == Self::DEFAULT
     }
 
     /// Protocol, binding or transport, and version: `a2a-jsonrpc-1.0`.
     #[must_use]
     pub fn protocol(&self) -> &str {
-        &self.protocol
+        &self.text[..usize::from(self.first)]
     }
 
     /// The privilege level: `user`, `agent`, `default`.
     #[must_use]
     pub fn authorization(&self) -> &str {
-        &self.authorization
+        &self.text[usize::from(self.first) + 1..usize::from(self.second)]
     }
 
     /// The class of tenant: `standard`, `default`.
     #[must_use]
     pub fn tenant_class(&self) -> &str {
-        &self.tenant_class
+        &self.text[usize::from(self.second) + 1..]
     }
 }
 
@@ -209,11 +227,7 @@ impl FromStr for Profile {
 
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.protocol)?;
-        if self.authorization != Self::DEFAULT || self.tenant_class != Self::DEFAULT {
-            write!(f, "/{}/{}", self.authorization, self.tenant_class)?;
-        }
-        Ok(())
+        f.write_str(if self.is_default() { self.protocol() } else { self.as_str() })
     }
 }
 

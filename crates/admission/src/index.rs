@@ -1,0 +1,298 @@
+//! All records in memory: read without waiting, changed one shard at a time.
+//!
+//! A check loads one shard's pointer and looks its record up; it takes no lock, and a publish never makes it wait.
+//! A publish copies only the shards that it changes, a few hundred pointers each, never the map. All versions of an
+//! agent live in one shard, so that a promotion or rollback is seen as a whole or not at all.
+
+mod shard;
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicI64, AtomicU64, Ordering},
+};
+
+use arc_swap::ArcSwap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use jiff::Timestamp;
+use ostiary_canon::{AgentId, Profile, Revision, VersionLabel};
+
+use self::shard::Shard;
+use crate::{
+    decide::{Decision, decide_dispatch},
+    mode::{Enforcement, Freshness},
+    query::Query,
+    record::{AdmissionRecord, Scope},
+};
+
+/// How many shards there are. At a million versions each holds about 250 records: copying one takes microseconds, and
+/// an empty index costs 64 KiB.
+const SHARDS: usize = 4096;
+
+/// A view of what is admitted, as server and router have it.
+pub trait View {
+    /// Up to which revision the view is complete, and until when it may be decided on.
+    fn freshness(&self) -> Freshness;
+
+    /// The enforcement of a namespace; `enforce` where none is set.
+    fn enforcement(&self, namespace: &str) -> Enforcement;
+
+    /// Hands the record of a version to `read`, without copying it.
+    fn read<R>(&self, agent: &str, version: &str, read: impl FnOnce(Option<&AdmissionRecord>) -> R) -> R;
+
+    /// Decides one dispatch on this view.
+    fn check(&self, query: &Query<'_>, at_least: Option<Revision>, now: Timestamp) -> Decision {
+        // Read before the record: a view that grows in between is only fresher than it says.
+        let freshness = Freshness { at_least, ..self.freshness() };
+        let enforcement = self.enforcement(query.namespace());
+        self.read(query.agent, query.version, |record| decide_dispatch(query, record, enforcement, &freshness, now))
+    }
+}
+
+/// One change of what is admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// This is now known of a version.
+    Upsert(AdmissionRecord),
+    /// Nothing is known of a version any more.
+    Remove(AgentId, VersionLabel),
+    /// A namespace's enforcement.
+    Enforce(Box<str>, Enforcement),
+}
+
+/// What a publish cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// How many shards were copied.
+    pub shards: usize,
+    /// How many records those shards hold: pointers that were copied.
+    pub records: usize,
+}
+
+/// Why a batch is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// The view is already newer: going back could bring a quarantined version back.
+    #[error("the batch is of revision {offered}, the view already of {current}")]
+    Older {
+        /// The batch's revision.
+        offered: Revision,
+        /// The view's revision.
+        current: Revision,
+    },
+}
+
+/// The records of all versions.
+pub struct Index {
+    shards: Box<[ArcSwap<Shard>]>,
+    enforcement: ArcSwap<HashMap<Box<str>, Enforcement>>,
+    hasher: DefaultHashBuilder,
+    revision: AtomicU64,
+    /// Milliseconds since the epoch, rounded down.
+    lease_until: AtomicI64,
+    writer: Mutex<Writer>,
+}
+
+/// What only the one publisher at a time touches.
+#[derive(Default)]
+struct Writer {
+    /// Profiles are few and repeat in every record: each is kept once.
+    profiles: HashSet<Arc<Profile>>,
+    len: usize,
+}
+
+// === impl Index ===
+
+impl Index {
+    /// An index that knows nothing and whose lease is over: it denies everything.
+    #[must_use]
+    pub fn new() -> Self {
+        let empty = Arc::new(Shard::default());
+        Self {
+            shards: (0..SHARDS).map(|_| ArcSwap::new(Arc::clone(&empty))).collect(),
+            enforcement: ArcSwap::default(),
+            hasher: DefaultHashBuilder::default(),
+            revision: AtomicU64::new(0),
+            lease_until: AtomicI64::new(i64::MIN),
+            writer: Mutex::default(),
+        }
+    }
+
+    /// Applies a batch and raises the view to `revision`. The same batch may be applied again.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn publish(
+        &self,
+        batch: impl IntoIterator<Item = Change>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refuse_older(revision)?;
+        let mut touched: HashMap<usize, Shard> = HashMap::new();
+        let mut enforcement = None;
+        for change in batch {
+            match change {
+                Change::Upsert(record) => {
+                    let record = Arc::new(writer.interned(record));
+                    let shard = self.touched(&mut touched, record.agent.as_str());
+                    writer.len += usize::from(!shard.upsert(&self.hasher, record));
+                }
+                Change::Remove(agent, version) => {
+                    let shard = self.touched(&mut touched, agent.as_str());
+                    writer.len -= usize::from(shard.remove(&self.hasher, agent.as_str(), version.as_str()));
+                }
+                Change::Enforce(namespace, mode) => {
+                    let modes = enforcement.get_or_insert_with(|| (**self.enforcement.load()).clone());
+                    modes.insert(namespace, mode);
+                }
+            }
+        }
+        let published = Published { shards: touched.len(), records: touched.values().map(Shard::len).sum() };
+        if let Some(modes) = enforcement {
+            self.enforcement.store(Arc::new(modes));
+        }
+        for (at, shard) in touched {
+            self.shards[at].store(Arc::new(shard));
+        }
+        // Last: who reads this revision sees every shard of it.
+        self.revision.store(revision.0, Ordering::Release);
+        Ok(published)
+    }
+
+    /// Replaces everything that is known by a snapshot; who checks meanwhile sees each shard old or new.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn replace(
+        &self,
+        snapshot: impl IntoIterator<Item = Change>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refuse_older(revision)?;
+        let mut shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
+        let mut modes = HashMap::new();
+        let mut len = 0;
+        for change in snapshot {
+            match change {
+                Change::Upsert(record) => {
+                    let record = Arc::new(writer.interned(record));
+                    let at = self.shard_of(record.agent.as_str());
+                    len += usize::from(!shards[at].upsert(&self.hasher, record));
+                }
+                Change::Remove(agent, version) => {
+                    let at = self.shard_of(agent.as_str());
+                    len -= usize::from(shards[at].remove(&self.hasher, agent.as_str(), version.as_str()));
+                }
+                Change::Enforce(namespace, mode) => _ = modes.insert(namespace, mode),
+            }
+        }
+        writer.len = len;
+        self.enforcement.store(Arc::new(modes));
+        for (slot, shard) in self.shards.iter().zip(shards) {
+            slot.store(Arc::new(shard));
+        }
+        self.revision.store(revision.0, Ordering::Release);
+        Ok(Published { shards: SHARDS, records: len })
+    }
+
+    /// The view may be decided on until `until`; a lease is never shortened.
+    pub fn extend_lease(&self, until: Timestamp) {
+        self.lease_until.fetch_max(until.as_millisecond(), Ordering::AcqRel);
+    }
+
+    /// The view's revision.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        Revision(self.revision.load(Ordering::Acquire))
+    }
+
+    /// How many versions are known.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).len
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The record of a version.
+    #[must_use]
+    pub fn get(&self, agent: &str, version: &str) -> Option<Arc<AdmissionRecord>> {
+        self.shards[self.shard_of(agent)].load().get(&self.hasher, agent, version).cloned()
+    }
+
+    /// All versions of an agent: what tells a roll-out from drift.
+    #[must_use]
+    pub fn versions_of(&self, agent: &str) -> Vec<Arc<AdmissionRecord>> {
+        let shard = self.shards[self.shard_of(agent)].load();
+        shard.iter().filter(|record| record.agent.as_str() == agent).cloned().collect()
+    }
+
+    /// Hands each record to `visit`, shard by shard: for snapshots.
+    pub fn for_each(&self, mut visit: impl FnMut(&Arc<AdmissionRecord>)) {
+        for shard in &self.shards {
+            shard.load().iter().for_each(&mut visit);
+        }
+    }
+
+    fn refuse_older(&self, offered: Revision) -> Result<(), PublishError> {
+        let current = self.revision();
+        if offered < current { Err(PublishError::Older { offered, current }) } else { Ok(()) }
+    }
+
+    fn touched<'t>(&self, touched: &'t mut HashMap<usize, Shard>, agent: &str) -> &'t mut Shard {
+        let at = self.shard_of(agent);
+        touched.entry(at).or_insert_with(|| (**self.shards[at].load()).clone())
+    }
+
+    fn shard_of(&self, agent: &str) -> usize {
+        shard::agent_hash(&self.hasher, agent) as usize % SHARDS
+    }
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl View for Index {
+    fn freshness(&self) -> Freshness {
+        let lease = self.lease_until.load(Ordering::Acquire);
+        Freshness {
+            revision: self.revision(),
+            lease_until: Timestamp::from_millisecond(lease).unwrap_or(Timestamp::MIN),
+            at_least: None,
+        }
+    }
+
+    fn enforcement(&self, namespace: &str) -> Enforcement {
+        self.enforcement.load().get(namespace).copied().unwrap_or_default()
+    }
+
+    fn read<R>(&self, agent: &str, version: &str, read: impl FnOnce(Option<&AdmissionRecord>) -> R) -> R {
+        let shard = self.shards[self.shard_of(agent)].load();
+        read(shard.get(&self.hasher, agent, version).map(|record| &**record))
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    /// The record with each profile replaced by the one copy of it.
+    fn interned(&mut self, mut record: AdmissionRecord) -> AdmissionRecord {
+        let grants = record.evidence.iter_mut().flat_map(|evidence| &mut evidence.profiles);
+        let held = record.holds.iter_mut().filter_map(|hold| match &mut hold.scope {
+            Scope::Profile(profile) => Some(profile),
+            _ => None,
+        });
+        for profile in grants.map(|grant| &mut grant.profile).chain(held) {
+            *profile = Arc::clone(self.profiles.get_or_insert_with(&**profile, |one| Arc::new(one.clone())));
+        }
+        record
+    }
+}
