@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ostiary_canon::Profile;
+use ostiary_protocol::a2a::{Binding, Version, codec::SUPPORTED};
 use ostiary_record::{
     ActorId, Axes, Blob, DocumentName, End, Kind, Recording, Route, Source, Tape, TargetId,
     ports::{CouldNotRun, Fetched, Limits, Target},
@@ -20,9 +21,6 @@ use crate::{
 pub const CARD: &str = "agent-card.json";
 /// Bundle files stand on the discovery tape under this prefix.
 pub const BUNDLE_PREFIX: &str = "bundle/";
-
-/// Bindings and versions that scenarios can drive today.
-const EXERCISABLE: &[(&str, &str)] = &[("JSONRPC", "1.0")];
 
 /// What discovery found; read from its recording alone, so that judging a stored run finds the same.
 #[derive(Clone, Debug)]
@@ -73,26 +71,26 @@ impl Discovered {
     /// The interface that a profile is about.
     #[must_use]
     pub fn interface(&self, profile: &Profile) -> Option<&Interface> {
-        self.interfaces.iter().find(|i| i.protocol() == profile.protocol())
+        self.interfaces.iter().find(|i| i.protocol().as_deref() == Some(profile.protocol()))
     }
 }
 
 // === impl Interface ===
 
 impl Interface {
-    /// Whether the harness has a driver and a codec for the binding and version; patch numbers do not count.
+    /// Whether the harness can drive it: a binding with a codec, and a version that scenarios are written for.
     #[must_use]
     pub fn exercisable(&self) -> bool {
-        let minor: Vec<&str> = self.protocol_version.split('.').take(2).collect();
-        EXERCISABLE.contains(&(self.binding.as_str(), minor.join(".").as_str()))
+        let known = SUPPORTED.contains(&Binding::parse(&self.binding));
+        known && Version::parse_lenient(&self.protocol_version) == Some(Version::V1_0)
     }
 
-    /// The first part of the profile names of this interface: `a2a-jsonrpc-1.0`.
+    /// The first part of the profile names of this interface: `a2a-jsonrpc-1.0`; `None` for a binding that no profile
+    /// can name.
     #[must_use]
-    pub fn protocol(&self) -> String {
-        let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '_') { c } else { '_' };
-        let binding: String = self.binding.to_ascii_lowercase().chars().map(keep).collect();
-        format!("a2a-{binding}-{}", self.protocol_version)
+    pub fn protocol(&self) -> Option<String> {
+        let slug = Binding::parse(&self.binding).slug()?;
+        Some(format!("{slug}-{}", Version::parse_lenient(&self.protocol_version)?))
     }
 }
 

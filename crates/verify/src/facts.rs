@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     check::CheckSpec,
     discover::{CARD, Discovered},
-    judge::JudgeOptions,
+    judge::{JudgeOptions, Scene},
     scenario::Role,
 };
 
@@ -30,10 +30,7 @@ pub struct Facts<'a> {
     pub(crate) profile: Option<Profile>,
     pub(crate) case: Option<ostiary_record::CaseId>,
     pub(crate) tapes: Vec<Tape<'a>>,
-    pub(crate) discovered: &'a Discovered,
-    pub(crate) bundle: &'a Bundle,
-    pub(crate) environment: &'a EnvironmentFacts,
-    pub(crate) options: &'a JudgeOptions,
+    pub(crate) scene: &'a Scene<'a>,
 }
 
 // === impl Facts ===
@@ -72,19 +69,19 @@ impl<'a> Facts<'a> {
     /// The contract bundle.
     #[must_use]
     pub const fn bundle(&self) -> &'a Bundle {
-        self.bundle
+        self.scene.bundle
     }
 
     /// The card as served now: its value where it is a readable JSON object.
     #[must_use]
     pub fn card(&self) -> Option<&'a Value> {
-        self.discovered.card.as_ref()
+        self.scene.discovered.card.as_ref()
     }
 
     /// What discovery found.
     #[must_use]
     pub const fn discovered(&self) -> &'a Discovered {
-        self.discovered
+        self.scene.discovered
     }
 
     /// The card's bytes as served, with the event that holds them.
@@ -96,32 +93,32 @@ impl<'a> Facts<'a> {
     /// A document of the discovery tape with a citation: [`CARD`], or a bundle file as `bundle/contract.yaml`.
     #[must_use]
     pub fn document(&self, name: &str) -> Option<(&'a [u8], EventRef)> {
-        let (blob, seq) = self.discovered.recording.document(name)?;
+        let (blob, seq) = self.scene.discovered.recording.document(name)?;
         Some((blob.as_bytes(), Recording::cite(0, seq)))
     }
 
     /// A citation of the discovery tape as a whole: its last event.
     #[must_use]
     pub fn discovery_event(&self) -> Vec<EventRef> {
-        self.discovered.recording.events.last().map(|e| Recording::cite(0, e.seq)).into_iter().collect()
+        self.scene.discovered.recording.events.last().map(|e| Recording::cite(0, e.seq)).into_iter().collect()
     }
 
     /// The verification environment, without secrets.
     #[must_use]
     pub const fn environment(&self) -> &'a EnvironmentFacts {
-        self.environment
+        &self.scene.run.environment
     }
 
     /// Whether the environment demands what production demands.
     #[must_use]
     pub fn production(&self) -> bool {
-        self.environment.strictness != "development"
+        self.environment().strictness != "development"
     }
 
     /// How to judge.
     #[must_use]
     pub const fn options(&self) -> &'a JudgeOptions {
-        self.options
+        self.scene.options
     }
 
     /// The actor that played a role in a recording.

@@ -9,6 +9,7 @@ use ostiary_contract::Bundle;
 use ostiary_record::{Axes, Finding, Gate, Layer, Recording, Report, Run};
 
 use crate::{
+    check::Check,
     discover::Discovered,
     registry::Harness,
     report,
@@ -17,8 +18,8 @@ use crate::{
 
 mod guard;
 mod missing;
-mod repeat;
-mod unit;
+pub(crate) mod repeat;
+pub(crate) mod unit;
 
 pub use guard::ENGINE_REASONS;
 
@@ -47,13 +48,27 @@ pub(crate) struct Scene<'a> {
 pub fn judge(harness: &Harness, run: &Run, bundle: &Bundle, options: &JudgeOptions) -> Report {
     let discovered = discovered(run);
     let scene = Scene { harness, run, bundle, options, discovered: &discovered };
-    let mut findings: Vec<Finding> = Vec::new();
-    for check in harness.checks_for(run.gate, &options.only) {
-        for unit in unit::units(&scene, check.spec()) {
-            findings.extend(repeat::judge_unit(&scene, check, &unit));
-        }
-    }
+    let checks = harness.checks_for(run.gate, &options.only);
+    let findings = checks.flat_map(|check| findings_of(&scene, check)).collect();
     report::report(&scene, findings)
+}
+
+/// What one check says about a run, for every profile and case: the engine's whole path, guards included.
+#[must_use]
+pub fn judge_check(
+    harness: &Harness,
+    check: &dyn Check,
+    run: &Run,
+    bundle: &Bundle,
+    options: &JudgeOptions,
+) -> Vec<Finding> {
+    let discovered = discovered(run);
+    findings_of(&Scene { harness, run, bundle, options, discovered: &discovered }, check)
+}
+
+fn findings_of<'a>(scene: &'a Scene<'a>, check: &dyn Check) -> Vec<Finding> {
+    let units = unit::units(scene, check.spec());
+    units.iter().flat_map(|unit| repeat::judge_unit(scene, check, unit)).collect()
 }
 
 /// The layers that a gate asks for, by the first policy: behavior and temporal are not asked yet, and stand in the

@@ -27,7 +27,7 @@ mod schema;
 pub use check::{Check, CheckSpec, Input, Reads};
 pub use drive::{Allowance, Ports, Request, drive};
 pub use facts::{Facts, Tape};
-pub use judge::{JudgeOptions, judge};
+pub use judge::{JudgeOptions, judge, judge_check};
 pub use plan::{Plan, PlanInput, plan};
 pub use registry::{HARNESS_VERSION, Harness};
 pub use scenario::{Control, DISCOVER, Isolation, Role, Scenario, ScenarioSpec};

@@ -133,7 +133,7 @@ pub fn activated(bundle: &Bundle, discovered: &Discovered) -> Vec<Profile> {
     if !wanted.is_empty() {
         return wanted;
     }
-    let default = |i: &Interface| i.protocol().parse().ok();
+    let default = |i: &Interface| i.protocol().and_then(|p| p.parse().ok());
     let mut seen = BTreeSet::new();
     discovered.interfaces.iter().filter_map(default).filter(|p: &Profile| seen.insert(p.clone())).collect()
 }

@@ -14,14 +14,14 @@ use crate::{
 };
 
 /// Judges one unit: every repetition apart, then all together.
-pub(super) fn judge_unit(scene: &Scene<'_>, check: &dyn Check, unit: &Unit<'_>) -> Vec<Finding> {
+pub(crate) fn judge_unit<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>) -> Vec<Finding> {
     let tries: Vec<Vec<Finding>> = (0..unit.repetitions()).map(|n| judge_one(scene, check, unit, n)).collect();
     let tolerance = crate::contract_view::tolerance(scene.bundle);
     merge(tries, tolerance, &facts(scene, check.spec(), unit, Vec::new()))
 }
 
 /// Judges one repetition. Where something is missing, only the finding that a declaration exempts can stand.
-fn judge_one(scene: &Scene<'_>, check: &dyn Check, unit: &Unit<'_>, n: u32) -> Vec<Finding> {
+fn judge_one<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>, n: u32) -> Vec<Finding> {
     let tapes = unit.repetition(n);
     match judgeable(scene, check.spec(), unit, &tapes) {
         Ok(tapes) => {
@@ -43,22 +43,8 @@ fn gap_finding(facts: &Facts<'_>, gap: Gap) -> Finding {
     facts.inconclusive(gap.reason, gap.what, gap.remedy)
 }
 
-fn facts<'a>(
-    scene: &Scene<'a>,
-    spec: &'static CheckSpec,
-    unit: &Unit<'_>,
-    tapes: Vec<Tape<'a>>,
-) -> Facts<'a> {
-    Facts {
-        spec,
-        profile: unit.profile.clone(),
-        case: unit.case.clone(),
-        tapes,
-        discovered: scene.discovered,
-        bundle: scene.bundle,
-        environment: &scene.run.environment,
-        options: scene.options,
-    }
+fn facts<'a>(scene: &'a Scene<'a>, spec: &'static CheckSpec, unit: &Unit<'_>, tapes: Vec<Tape<'a>>) -> Facts<'a> {
+    Facts { spec, profile: unit.profile.clone(), case: unit.case.clone(), tapes, scene }
 }
 
 /// One list of findings for all repetitions.

@@ -55,8 +55,8 @@ fn profiles(scene: &Scene<'_>, outcomes: &Outcomes) -> Vec<String> {
     let mut out: Vec<String> = open.map(|p| format!("profile {p}")).collect();
     let about = |p: &Profile| wanted.iter().any(|w| w.protocol() == p.protocol());
     for interface in &scene.discovered.interfaces {
-        match interface.protocol().parse::<Profile>() {
-            Ok(profile) if about(&profile) => {}
+        match interface.protocol().and_then(|p| p.parse::<Profile>().ok()) {
+            Some(profile) if about(&profile) => {}
             _ => out.push(format!("interface {} {}", interface.binding, interface.protocol_version)),
         }
     }
