@@ -1,0 +1,92 @@
+//! The file set: portable paths, bounds, and the digest over all of it.
+
+use ostiary_canon::{Digest, json};
+use serde_json::{Map, Value};
+
+use super::Files;
+use crate::problem::{Code, Problem};
+
+/// Most files of a bundle: ten times a large one of today.
+pub const FILES: usize = 4_000;
+/// Most bytes of one file: what strict JSON reads of a document.
+pub const FILE_BYTES: usize = 4 << 20;
+/// Most bytes of all files.
+pub const TOTAL_BYTES: usize = 64 << 20;
+
+const PATH_BYTES: usize = 255;
+const PATH_LEVELS: usize = 8;
+
+/// The digest over all files.
+pub(super) fn digest(files: &Files) -> Digest {
+    let members = files.iter().map(|(path, bytes)| (path.clone(), Value::String(Digest::of(bytes).to_string())));
+    let object = Value::Object(members.collect::<Map<_, _>>());
+    json::digest(&object).expect("an object of ASCII strings under valid UTF-8 keys has a canonical form")
+}
+
+/// Everything that is wrong with the set of files, before any is read.
+pub(super) fn check(files: &Files) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if files.len() > FILES {
+        let message = format!("the bundle has {} files, more than the {FILES} allowed", files.len());
+        problems.push(Problem::new("", Code::TooManyFiles, message));
+    }
+    let total: usize = files.values().map(bytes::Bytes::len).sum();
+    if total > TOTAL_BYTES {
+        let message = format!("the files have {total} bytes together, more than the {TOTAL_BYTES} allowed");
+        problems.push(Problem::new("", Code::BundleTooLarge, message));
+    }
+    for (path, bytes) in files {
+        problems.extend(path_problem(path));
+        if bytes.len() > FILE_BYTES {
+            let message = format!("the file has {} bytes, more than the {FILE_BYTES} allowed", bytes.len());
+            problems.push(Problem::new(path, Code::FileTooLarge, message));
+        }
+    }
+    problems
+}
+
+/// What is wrong with a path inside a bundle.
+pub(crate) fn path_problem(path: &str) -> Option<Problem> {
+    let refuse = |why: &str| {
+        let message = format!("the path {why}");
+        let shown = crate::yaml::clip(&path.escape_debug().to_string());
+        Some(Problem::new(&shown, Code::PathRefused, message).hint("use plain relative paths inside the bundle"))
+    };
+    if path.is_empty() || path.len() > PATH_BYTES {
+        return refuse("is empty or longer than 255 bytes");
+    }
+    if path.starts_with('/') || path.as_bytes().get(1) == Some(&b':') {
+        return refuse("is absolute");
+    }
+    if path.chars().any(|c| c.is_control() || matches!(c, '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')) {
+        return refuse("holds a character that not every system can write");
+    }
+    let parts: Vec<&str> = path.split('/').collect();
+    if parts.contains(&"..") {
+        return refuse("leaves the bundle");
+    }
+    if parts.iter().any(|p| p.is_empty() || *p == ".") || parts.len() > PATH_LEVELS {
+        return refuse("has empty, `.` or too many levels");
+    }
+    if parts.iter().any(|p| p.starts_with('.')) {
+        let problem = Problem::new(path, Code::HiddenFile, "hidden files are no part of a bundle");
+        return Some(problem.hint("remove the file"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_leave_hide_or_are_not_portable_are_refused() {
+        let code = |path: &str| path_problem(path).map(|p| p.code);
+        for path in ["../a", "a/../b", "/etc/passwd", "C:/a", "a\\b", "a//b", "./a", "", "a\nb", "a/b/c/d/e/f/g/h/i"] {
+            assert_eq!(code(path), Some(Code::PathRefused), "{path}");
+        }
+        assert_eq!(code(".git/config"), Some(Code::HiddenFile));
+        assert_eq!(code("cases/.DS_Store"), Some(Code::HiddenFile));
+        assert_eq!(code("cases/positive/a.yaml"), None);
+    }
+}

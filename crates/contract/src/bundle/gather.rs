@@ -1,0 +1,313 @@
+//! Reads every file by its kind, then puts the files together; nothing stops at the first problem.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use ostiary_canon::json;
+use serde_json::Value;
+
+use super::{
+    Bundle, CardDocument, Files, cross, files,
+    layout::{FileKind, Layout},
+    reference, schemas,
+};
+use crate::{
+    decode::{Cx, Decode},
+    file::{
+        authorization::{Authorization, AuthorizationFile},
+        case::{Case, CaseFile},
+        contract::{ContractBundle, ContractFile},
+        coverage::{CoverageFile, CoveragePolicy},
+        drift::{DriftFile, DriftPolicy},
+        error::{ErrorContract, ErrorsFile},
+        invariants::InvariantsFile,
+        machine::{MachineFile, TaskMachine},
+        operations::{Operation, OperationsFile},
+        reasons::{DeclaredReason, ReasonsFile},
+        skill::{SkillContract, SkillsFile},
+        snapshot::CardSnapshot,
+        temporal::{Temporal, TemporalFile},
+        tools::{Tool, ToolSnapshot},
+    },
+    problem::{Code, Problem, Problems},
+    secrets,
+    yaml::{self, Node},
+};
+
+/// The root file of every bundle.
+pub(super) const CONTRACT: &str = "contract.yaml";
+
+/// What was read of a bundle, as far as it could be read.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) contract: Option<ContractBundle>,
+    pub(super) card: Option<CardDocument>,
+    pub(super) card_snapshot: Option<CardSnapshot>,
+    pub(super) tools: Vec<ToolSnapshot>,
+    pub(super) machine: Option<TaskMachine>,
+    pub(super) invariants: Vec<crate::decode::Located<String>>,
+    pub(super) reason_codes: Vec<DeclaredReason>,
+    pub(super) skills: Vec<SkillContract>,
+    pub(super) errors: Vec<ErrorContract>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) authorization: Option<Authorization>,
+    pub(super) temporal: Option<Temporal>,
+    pub(super) coverage: Option<CoveragePolicy>,
+    pub(super) drift: Option<DriftPolicy>,
+    pub(super) cases: Vec<Case>,
+    pub(super) schemas: BTreeMap<String, Value>,
+    pub(super) fixtures: BTreeMap<String, Value>,
+    /// Files that are there and could not be read: what they would have said is not known.
+    pub(super) unread: Vec<FileKind>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads, checks and names a bundle.
+pub(super) fn load(files: &Files) -> Result<Bundle, Problems> {
+    let mut parts = Parts { problems: files::check(files), ..Parts::default() };
+    if !parts.problems.is_empty() {
+        // Nothing is read of a file set that breaks its bounds.
+        parts.problems.extend(missing_contract(files));
+        return Err(sorted(parts.problems));
+    }
+    parts.problems.extend(missing_contract(files));
+    if let Some(bytes) = files.get(CONTRACT) {
+        parts.contract = parts.yaml::<ContractFile>(CONTRACT, bytes).map(|(file, _)| file.contract_bundle);
+    }
+    let layout = Layout::of(parts.contract.as_ref());
+    for (path, bytes) in files {
+        parts.problems.extend(secrets::scan(path, bytes));
+        match layout.kind(path) {
+            Some(FileKind::Contract) => {}
+            Some(kind) => parts.read(kind, path, bytes, &layout),
+            None => parts.problems.extend(unknown_file(path, parts.contract.is_some())),
+        }
+    }
+    reference::check(&mut parts, files, &layout);
+    schemas::check(&mut parts, files);
+    cross::check(&mut parts);
+    if !parts.problems.is_empty() {
+        return Err(sorted(parts.problems));
+    }
+    parts.into_bundle(files)
+}
+
+fn sorted(problems: Vec<Problem>) -> Problems {
+    let mut problems = Problems(problems);
+    problems.sort();
+    problems
+}
+
+fn missing_contract(files: &Files) -> Option<Problem> {
+    let problem = || Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no contract.yaml");
+    (!files.contains_key(CONTRACT)).then(|| problem().hint("is this the bundle's own directory?"))
+}
+
+/// A file without a kind. While the contract itself is unreadable its layout is unknown, and only what could never be
+/// part of a bundle is reported.
+fn unknown_file(path: &str, contract_known: bool) -> Option<Problem> {
+    let plausible = [".yaml", ".json"].iter().any(|ending| path.ends_with(ending));
+    if !contract_known && plausible {
+        return None;
+    }
+    let hint = match path.split_once('/') {
+        Some(("schemas", _)) => "schemas are named `schemas/<name>.schema.json`",
+        Some(("fixtures", _)) => "fixtures are named `fixtures/<name>.json`",
+        Some(("cases", _)) => "cases are named `cases/{positive,negative,regression}/<name>.yaml`",
+        Some(("pacts", _)) => "consumer contracts are named `pacts/<name>.json`",
+        Some(("mcp", _)) => "snapshots are named `mcp/<server>/<client>.<auth-profile>.<tenant-class>.snapshot.json`",
+        _ => "remove the file, or name it in contract.yaml",
+    };
+    Some(Problem::new(path, Code::UnknownFile, "the file is no part of a bundle's layout").hint(hint))
+}
+
+// === impl Parts ===
+
+impl Parts {
+    /// Decodes a YAML file; what is wrong is noted.
+    fn yaml<T: Decode>(&mut self, path: &str, bytes: &Bytes) -> Option<(T, Node)> {
+        let node = match yaml::read(path, bytes, yaml::Limits::default()) {
+            Ok(node) => node,
+            Err(problems) => {
+                self.problems.extend(problems);
+                return None;
+            }
+        };
+        let mut cx = Cx::new(path);
+        let value = T::decode(&node, &mut cx);
+        self.problems.append(&mut cx.problems);
+        value.map(|value| (value, node))
+    }
+
+    /// Decodes a YAML file and lets it be checked with its positions at hand.
+    fn checked<T: Decode>(
+        &mut self,
+        path: &str,
+        bytes: &Bytes,
+        check: impl FnOnce(&T, &Node, &mut Cx<'_>),
+    ) -> Option<T> {
+        let (value, node) = self.yaml::<T>(path, bytes)?;
+        let mut cx = Cx::new(path);
+        check(&value, &node, &mut cx);
+        self.problems.append(&mut cx.problems);
+        Some(value)
+    }
+
+    fn json(&mut self, path: &str, bytes: &Bytes) -> Option<Value> {
+        match json::parse_strict(bytes, json::Limits::DOCUMENT) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.problems.push(json_problem(path, &error));
+                None
+            }
+        }
+    }
+
+    fn read(&mut self, kind: FileKind, path: &str, bytes: &Bytes, layout: &Layout) {
+        let read = match kind {
+            FileKind::Contract => true,
+            FileKind::Card => self.read_card(path, bytes),
+            FileKind::Tools => self.read_tools(path, bytes, layout),
+            FileKind::Schema => self.json(path, bytes).map(|v| self.schemas.insert(path.to_owned(), v)).is_some(),
+            FileKind::Fixture => self.json(path, bytes).map(|v| self.fixtures.insert(path.to_owned(), v)).is_some(),
+            FileKind::Pact => self.json(path, bytes).is_some(),
+            FileKind::CardSnapshot => {
+                self.card_snapshot = self.json(path, bytes).and_then(|_| self.yaml(path, bytes)).map(|(s, _)| s);
+                self.card_snapshot.is_some()
+            }
+            FileKind::Case(set) => {
+                let file = self.yaml::<CaseFile>(path, bytes);
+                let mut cx = Cx::new(path);
+                let cases = file.map(|(file, node)| file.into_cases(node.at, set, &mut cx));
+                self.problems.append(&mut cx.problems);
+                cases.map(|cases| self.cases.extend(cases)).is_some()
+            }
+            _ => self.read_part(kind, path, bytes),
+        };
+        if !read {
+            self.unread.push(kind);
+        }
+    }
+
+    /// The files of which there is at most one.
+    fn read_part(&mut self, kind: FileKind, path: &str, bytes: &Bytes) -> bool {
+        match kind {
+            FileKind::Machine => {
+                let read = self.checked::<MachineFile>(path, bytes, |f, node, cx| f.task_machine.check(node, cx));
+                self.machine = read.map(|f| f.task_machine);
+                self.machine.is_some()
+            }
+            FileKind::Operations => {
+                let read = self.checked::<OperationsFile>(path, bytes, OperationsFile::check);
+                read.map(|f| self.operations = f.operations).is_some()
+            }
+            FileKind::Coverage => {
+                let read = self.yaml::<CoverageFile>(path, bytes);
+                let mut cx = Cx::new(path);
+                self.coverage = read.map(|(f, _)| f.into_policy(&mut cx));
+                self.problems.append(&mut cx.problems);
+                self.coverage.is_some()
+            }
+            FileKind::Invariants => {
+                self.yaml::<InvariantsFile>(path, bytes).map(|(f, _)| self.invariants = f.invariants).is_some()
+            }
+            FileKind::Reasons => {
+                self.yaml::<ReasonsFile>(path, bytes).map(|(f, _)| self.reason_codes = f.reason_codes).is_some()
+            }
+            FileKind::Skills => {
+                self.yaml::<SkillsFile>(path, bytes).map(|(f, _)| self.skills = f.skill_contract).is_some()
+            }
+            FileKind::Errors => {
+                self.yaml::<ErrorsFile>(path, bytes).map(|(f, _)| self.errors = f.error_contract).is_some()
+            }
+            FileKind::Authorization => {
+                self.authorization = self.yaml::<AuthorizationFile>(path, bytes).map(|(f, _)| f.into_policy());
+                self.authorization.is_some()
+            }
+            FileKind::Temporal => {
+                self.temporal = self.yaml::<TemporalFile>(path, bytes).map(|(f, _)| f.temporal_contract);
+                self.temporal.is_some()
+            }
+            FileKind::Drift => {
+                self.drift = self.yaml::<DriftFile>(path, bytes).map(|(f, _)| f.drift_policy);
+                self.drift.is_some()
+            }
+            _ => true,
+        }
+    }
+
+    fn read_card(&mut self, path: &str, bytes: &Bytes) -> bool {
+        let Some(value) = self.json(path, bytes) else { return false };
+        if !value.is_object() {
+            self.problems.push(Problem::new(path, Code::CardInvalid, "an agent card is a JSON object"));
+            return false;
+        }
+        self.card = Some(CardDocument { path: path.to_owned(), bytes: bytes.clone(), value });
+        true
+    }
+
+    fn read_tools(&mut self, path: &str, bytes: &Bytes, layout: &Layout) -> bool {
+        let Some(value) = self.json(path, bytes) else { return false };
+        match Tool::list(&value) {
+            Ok(tools) => {
+                let place = layout.tool_place(path);
+                self.tools.push(ToolSnapshot {
+                    server: place.server,
+                    profile: place.profile,
+                    path: place.path,
+                    artifact_digest: place.artifact_digest,
+                    tools,
+                    value,
+                });
+                true
+            }
+            Err(wrong) => {
+                self.problems.extend(wrong.into_iter().map(|w| Problem::new(path, Code::SnapshotInvalid, w)));
+                false
+            }
+        }
+    }
+
+    fn into_bundle(self, files: &Files) -> Result<Bundle, Problems> {
+        let Some(contract) = self.contract else {
+            return Err(
+                Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no readable contract.yaml").into()
+            );
+        };
+        Ok(Bundle {
+            digest: files::digest(files),
+            files: files.clone(),
+            contract,
+            card: self.card,
+            card_snapshot: self.card_snapshot,
+            tools: self.tools,
+            machine: self.machine,
+            invariants: self.invariants,
+            reason_codes: self.reason_codes,
+            skills: self.skills,
+            errors: self.errors,
+            operations: self.operations,
+            authorization: self.authorization,
+            temporal: self.temporal.unwrap_or_default(),
+            coverage: self.coverage.unwrap_or_default(),
+            drift: self.drift.unwrap_or_default(),
+            cases: self.cases,
+            schemas: self.schemas,
+            fixtures: self.fixtures,
+        })
+    }
+}
+
+/// A strict-JSON error as a problem of a file.
+pub(crate) fn json_problem(path: &str, error: &json::JsonError) -> Problem {
+    use json::JsonErrorKind as Kind;
+    let code = match error.kind {
+        Kind::TooLarge { .. } => Code::FileTooLarge,
+        Kind::TooDeep { .. } => Code::NestingTooDeep,
+        Kind::NotUtf8 => Code::NotUtf8,
+        Kind::DuplicateKey { .. } => Code::DuplicateKey,
+        _ => Code::JsonSyntax,
+    };
+    let at = crate::problem::Position { line: error.line, column: error.column };
+    Problem::new(path, code, error.kind.to_string()).at(at)
+}

@@ -1,0 +1,228 @@
+//! `environment.yaml`: where and how a bundle is verified. No part of the bundle; names secrets by reference only.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    decode::{Cx, Decode, Located, choice, file_type},
+    problem::Problems,
+    yaml::{self, Node},
+};
+
+pub use identity::{ClientCredentials, HarnessIdentity, Identity};
+pub use observer::Observer;
+
+mod check;
+mod facts;
+mod identity;
+mod observer;
+
+file_type! {
+    /// `environment.yaml`.
+    pub struct EnvironmentFile {
+        /// The environment.
+        environment: Environment,
+    }
+}
+
+file_type! {
+    /// Where and how to verify.
+    pub struct Environment {
+        /// Its name, as operations are cleared for it.
+        name: Located<String>,
+        /// How strict declarations are judged.
+        strictness: Strictness = default,
+        /// Where connections to a declared `host:port` really go; TLS keeps the declared name.
+        connect_to: BTreeMap<String, String> = default,
+        /// PEM file of certificate roots, relative to the environment file.
+        trust_roots: Option<String>,
+        /// Whether targets may speak plain http.
+        allow_insecure_http: bool = default,
+        /// The A2A side.
+        a2a: Option<A2a>,
+        /// The MCP servers.
+        mcp: Vec<McpServer> = default,
+        /// Who signs the subjects' tokens.
+        identity: Identity = default,
+        /// The subjects by name.
+        subjects: BTreeMap<String, Subject> = default,
+        /// The endpoint that sets provider states up and tears them down.
+        provider_states: Option<ProviderStates>,
+        /// Which risks may be exercised here; nothing is called that is not cleared.
+        cleared_effects: Vec<Risk> = default,
+        /// Which parts around the candidate are real, and which are doubles.
+        parts: BTreeMap<String, Part> = default,
+        /// What watches the candidate's effects.
+        observers: Vec<Located<Observer>> = default,
+        /// Bounds on what the run may cost.
+        budget: Budget = default,
+        /// Disturbances that may be injected.
+        faults: Vec<Located<Fault>> = default,
+    }
+}
+
+file_type! {
+    /// The A2A side of the target.
+    pub struct A2a {
+        /// Where the card is served.
+        card_url: Located<String>,
+    }
+}
+
+file_type! {
+    /// One MCP server of the target.
+    pub struct McpServer {
+        /// Its name, as in the contract's declarations.
+        server: Located<String>,
+        /// Where it is served over HTTP.
+        url: Option<Located<String>>,
+        /// How it is started on stdio.
+        command: Option<Vec<String>>,
+        /// Variables of our own surroundings that the process may see.
+        env_from: Vec<String> = default,
+        /// Where its writes go.
+        sandbox: Option<Sandbox>,
+    }
+}
+
+file_type! {
+    /// One subject; its credential is signed, fetched or referred to, never written here.
+    #[derive(Default)]
+    pub struct Subject {
+        /// Its authorization profile.
+        profile: Option<String>,
+        /// Its class of tenant.
+        tenant_class: Option<String>,
+        /// Its fixture tenant.
+        tenant: Option<String>,
+        /// The scopes of its token.
+        scopes: Vec<String> = default,
+        /// Whether its token is past its time.
+        expired: bool = default,
+        /// Whether its token comes from a foreign issuer.
+        foreign: bool = default,
+        /// The variable that holds its token.
+        token_env: Option<String>,
+    }
+}
+
+file_type! {
+    /// The provider-state endpoint: it takes `{state, params, action}`.
+    pub struct ProviderStates {
+        /// Where it is.
+        url: Located<String>,
+    }
+}
+
+file_type! {
+    /// Bounds on what the run may cost.
+    pub struct Budget {
+        /// Calls in all.
+        calls: u64,
+        /// Calls a second.
+        rate_per_s: Option<u32>,
+    }
+}
+
+choice! {
+    /// How strict declarations are judged.
+    #[derive(Default)]
+    pub enum Strictness {
+        /// Production: everything counts.
+        #[default]
+        Production = "production",
+        /// Development: https, public-address and media-type errors are warnings, and the evidence says so.
+        Development = "development",
+    }
+}
+
+choice! {
+    /// A risk that may be exercised.
+    pub enum Risk {
+        /// Nothing but look.
+        Read = "read",
+        /// Add or change.
+        Write = "write",
+        /// Remove, or what cannot be taken back.
+        Destructive = "destructive",
+    }
+}
+
+choice! {
+    /// Whether a part is the real one.
+    pub enum Part {
+        /// The real one.
+        Real = "real",
+        /// A stand-in.
+        Double = "double",
+    }
+}
+
+choice! {
+    /// Where a process's writes go.
+    pub enum Sandbox {
+        /// Into a layer that is thrown away.
+        Overlay = "overlay",
+        /// Where the process wants.
+        None = "none",
+    }
+}
+
+choice! {
+    /// A disturbance.
+    pub enum Fault {
+        /// Answers come late.
+        Latency = "latency",
+        /// Connections break.
+        Reset = "reset",
+        /// Answers stop in the middle.
+        PartialResponse = "partial_response",
+        /// A dependency does not answer.
+        DependencyDown = "dependency_down",
+    }
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    /// Enough for every scenario of a bundle on one binding, and a bound on what a mistake can cost.
+    fn default() -> Self {
+        Self { calls: 2_000, rate_per_s: None }
+    }
+}
+
+// === impl Environment ===
+
+impl Environment {
+    /// Reads `environment.yaml`; `file` is its name in messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, including settings that this build cannot honour.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, Problems> {
+        let (read, problems) = Self::read(file, bytes);
+        match read {
+            Some(environment) if problems.is_empty() => Ok(environment),
+            _ => {
+                let mut problems = Problems(problems);
+                problems.sort();
+                Err(problems)
+            }
+        }
+    }
+
+    fn read(file: &str, bytes: &[u8]) -> (Option<Self>, Vec<crate::problem::Problem>) {
+        let node = match yaml::read(file, bytes, yaml::Limits::default()) {
+            Ok(node) => node,
+            Err(problems) => return (None, problems),
+        };
+        let mut cx = Cx::new(file);
+        let read = EnvironmentFile::decode(&node, &mut cx).map(|f| f.environment);
+        if let Some(environment) = &read {
+            environment.check(environment_node(&node), &mut cx);
+        }
+        (read, cx.problems)
+    }
+}
+
+fn environment_node(root: &Node) -> &Node {
+    root.get("environment").unwrap_or(root)
+}

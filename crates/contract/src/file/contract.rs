@@ -1,0 +1,243 @@
+//! `contract.yaml`: what the bundle is a contract of, and where its parts lie.
+
+use std::{collections::BTreeMap, fmt};
+
+use ostiary_canon::{DeclaredDigest, Digest};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::{
+    decode::{Cx, Decode, Located, file_type},
+    problem::Code,
+    yaml::{Node, Value},
+};
+
+file_type! {
+    /// `contract.yaml`.
+    pub struct ContractFile {
+        /// The contract.
+        contract_bundle: ContractBundle,
+    }
+}
+
+file_type! {
+    /// What is under contract, and where each part of the contract lies.
+    pub struct ContractBundle {
+        /// The contract's name; stays the same from version to version.
+        contract_id: Located<String>,
+        /// The contract's own semantic version.
+        contract_version: Located<ContractVersion>,
+        /// The protocol versions that the producer is judged by.
+        protocol: ProtocolPins = default,
+        /// Who is judged.
+        producer: Producer,
+        /// What the producer says about itself.
+        declarations: Declarations = default,
+        /// The models that its behaviour is compared with.
+        models: Models = default,
+        /// Where examples lie.
+        examples: Examples = default,
+        /// What cases may expect.
+        expected_results: ExpectedResults = default,
+    }
+}
+
+file_type! {
+    /// Pinned protocol versions.
+    #[derive(Default)]
+    pub struct ProtocolPins {
+        /// A2A, `Major.Minor`.
+        a2a: Option<Located<String>>,
+        /// The MCP revision, a date.
+        mcp: Option<Located<String>>,
+        /// The JSON Schema dialect.
+        json_schema: Option<Located<String>>,
+    }
+}
+
+file_type! {
+    /// The agent or server under verification.
+    pub struct Producer {
+        /// Its name in the registry.
+        agent_id: Located<String>,
+        /// SHA-256 of the artifact that runs. A placeholder loads and is refused by every gate.
+        #[schemars(with = "Option<String>")]
+        artifact_digest: Option<Located<DeclaredDigest>>,
+        /// Who stands behind it. How far that party is trusted is the registry's business.
+        publisher: Option<String>,
+        /// Versions of what it runs on.
+        runtime: Runtime = default,
+    }
+}
+
+file_type! {
+    /// Versions of what the producer runs on; each a value, or `unknown`.
+    #[derive(Default)]
+    pub struct Runtime {
+        /// The model.
+        model: Option<String>,
+        /// The protocol SDK.
+        sdk: Option<String>,
+        /// The adapter between agent and protocol.
+        adapter: Option<String>,
+        /// The backend behind it.
+        backend: Option<String>,
+        /// The permissions it runs with.
+        permissions: Option<String>,
+        /// Versions of tool implementations, by server.
+        tool_implementations: BTreeMap<String, String> = default,
+    }
+}
+
+file_type! {
+    /// What the producer declares.
+    #[derive(Default)]
+    pub struct Declarations {
+        /// The agent card; absent for a producer that speaks MCP only.
+        agent_card: Option<Located<String>>,
+        /// Snapshots of `tools/list`.
+        mcp_tools: Option<ToolDeclarations>,
+    }
+}
+
+/// One snapshot by its path, or several, each for a server and profile.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ToolDeclarations {
+    /// One snapshot of one server.
+    Path(Located<String>),
+    /// Snapshots by server and profile.
+    List(Vec<ToolDeclaration>),
+}
+
+file_type! {
+    /// A snapshot of one server's tools as one profile sees them.
+    pub struct ToolDeclaration {
+        /// The server, by the name that the environment uses.
+        server: String,
+        /// `<client>.<auth-profile>.<tenant-class>`; absent = the default profile.
+        profile: Option<String>,
+        /// Where the snapshot lies.
+        path: Located<String>,
+        /// SHA-256 of the server's artifact.
+        #[schemars(with = "Option<String>")]
+        artifact_digest: Option<Located<DeclaredDigest>>,
+    }
+}
+
+file_type! {
+    /// Models of behaviour.
+    #[derive(Default)]
+    pub struct Models {
+        /// The task machine; absent = only the standard's hard rules.
+        task_state_machine: Option<Located<String>>,
+        /// Invariants of effects.
+        invariants: Option<Located<String>>,
+    }
+}
+
+file_type! {
+    /// Directories of examples.
+    #[derive(Default)]
+    pub struct Examples {
+        /// Consumer contracts.
+        consumer_pacts: Option<Located<String>>,
+        /// Cases that must succeed.
+        positive_cases: Option<Located<String>>,
+        /// Cases that must be caught or refused.
+        negative_cases: Option<Located<String>>,
+        /// Past incidents, always run.
+        regression_cases: Option<Located<String>>,
+    }
+}
+
+file_type! {
+    /// What cases may expect.
+    #[derive(Default)]
+    pub struct ExpectedResults {
+        /// The list of reason codes.
+        reason_codes: Option<Located<String>>,
+    }
+}
+
+/// A semantic version, or one of the texts that name no version and are refused by the pinning check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContractVersion {
+    /// A version.
+    Pinned(semver::Version),
+    /// `latest`, or nothing.
+    Unpinned(String),
+}
+
+// === impl ContractVersion ===
+
+impl fmt::Display for ContractVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pinned(version) => version.fmt(f),
+            Self::Unpinned(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for ContractVersion {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl JsonSchema for ContractVersion {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ContractVersion".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "description": "A semantic version, like 3.4.0."})
+    }
+}
+
+impl Decode for ContractVersion {
+    fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
+        let text = String::decode(node, cx)?;
+        if text.trim().is_empty() || text.trim().eq_ignore_ascii_case("latest") {
+            return Some(Self::Unpinned(text));
+        }
+        match semver::Version::parse(&text) {
+            Ok(version) => Some(Self::Pinned(version)),
+            Err(error) => {
+                let message = format!("`{}` is no semantic version: {error}", crate::yaml::clip(&text));
+                cx.problem_with_hint(node.at, Code::InvalidValue, message, "write it like 3.4.0");
+                None
+            }
+        }
+    }
+}
+
+// === impl ToolDeclarations ===
+
+impl Decode for ToolDeclarations {
+    fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
+        match &node.value {
+            Value::Text(_) => Located::decode(node, cx).map(Self::Path),
+            Value::List(_) => Vec::decode(node, cx).map(Self::List),
+            _ => {
+                cx.wrong_type(node, "the text of a path, or a list of snapshots,");
+                None
+            }
+        }
+    }
+}
+
+// === impl Producer ===
+
+impl Producer {
+    /// The artifact's digest, where a real one is declared.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.artifact_digest.as_ref().and_then(|d| d.value.digest())
+    }
+}

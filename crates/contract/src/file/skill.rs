@@ -1,0 +1,70 @@
+//! `skills.yaml`: what a skill takes, gives, and never does.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    decode::{Cx, Decode, Located, file_type, one_or_many},
+    yaml::Node,
+};
+
+/// `skills.yaml`: one skill contract, or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct SkillsFile {
+    /// The contracts.
+    #[schemars(with = "OneOrMany<SkillContract>")]
+    pub skill_contract: Vec<SkillContract>,
+}
+
+/// One of something, or a list.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used: decoding joins both forms into a list")]
+pub(crate) enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Many(Vec<T>),
+}
+
+file_type! {
+    /// The contract of one skill.
+    pub struct SkillContract {
+        /// The skill's id in the card.
+        skill_id: Located<String>,
+        /// Media types it takes.
+        input_modes: Vec<Located<String>>,
+        /// Media types it gives.
+        output_modes: Vec<Located<String>>,
+        /// Requests that must work.
+        examples: Vec<SkillExample> = default,
+        /// Effects that it never has.
+        forbidden: Vec<String> = default,
+    }
+}
+
+file_type! {
+    /// A request that must work, and the artifact that must come of it.
+    pub struct SkillExample {
+        /// Its name.
+        name: Located<String>,
+        /// The request's content.
+        input_fixture: Located<String>,
+        /// What the artifact must satisfy; naming it makes an artifact required.
+        expected_artifact_schema: Option<Located<String>>,
+    }
+}
+
+// === impl SkillsFile ===
+
+impl Decode for SkillsFile {
+    fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
+        cx.members(node, &["skill_contract"])?;
+        let Some(inner) = node.get("skill_contract") else {
+            cx.problem(node.at, crate::problem::Code::MissingKey, "the key `skill_contract` is missing");
+            return None;
+        };
+        one_or_many(inner, cx).map(|skill_contract| Self { skill_contract })
+    }
+}

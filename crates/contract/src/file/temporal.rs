@@ -1,0 +1,48 @@
+//! `temporal.yaml`: by when things must have happened.
+
+use crate::decode::file_type;
+
+file_type! {
+    /// `temporal.yaml`.
+    pub struct TemporalFile {
+        /// The contract.
+        temporal_contract: Temporal,
+    }
+}
+
+file_type! {
+    /// Deadlines and windows; what is absent is not promised.
+    #[derive(Default)]
+    pub struct Temporal {
+        /// From a request to its first sign of life.
+        acknowledge_within_ms: Option<u64>,
+        /// From a request to the first progress.
+        first_progress_within_ms: Option<u64>,
+        /// The longest silence between two signs of progress.
+        progress_gap_within_ms: Option<u64>,
+        /// The longest single step.
+        step_within_ms: Option<u64>,
+        /// The longest whole task.
+        task_within_ms: Option<u64>,
+        /// From a cancel to its effect.
+        cancellation_effect_within_ms: Option<u64>,
+        /// Whether effects stop once a cancel is acknowledged.
+        no_new_side_effect_after_cancel_ack: Option<bool>,
+        /// How many events back a repetition may come after a reconnect.
+        duplicate_event_window: Option<u32>,
+        /// How long a finished task can be read back.
+        terminal_retention_ms: Option<u64>,
+        /// How a consumer should retry.
+        retry: Option<RetryPolicy>,
+    }
+}
+
+file_type! {
+    /// How a consumer should retry.
+    pub struct RetryPolicy {
+        /// Attempts in all.
+        max_attempts: u32,
+        /// The shortest wait before the second attempt.
+        backoff_ms: u64,
+    }
+}

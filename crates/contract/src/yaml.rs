@@ -1,0 +1,35 @@
+//! YAML with positions and bounds: text in, a tree of values that JSON could carry out.
+//!
+//! A contract file is read by people and hashed by machines, so the parts of YAML that make one text mean two things are
+//! refused: tags, merge keys, duplicate keys, several documents. Aliases are expanded within a budget.
+
+pub use node::{Entry, Node, Value};
+pub use reader::read;
+pub(crate) use reader::{clip, utf8};
+
+mod node;
+mod reader;
+mod scalar;
+
+/// The bounds of one YAML file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the file.
+    pub bytes: usize,
+    /// Levels of nesting.
+    pub depth: u32,
+    /// Values after the expansion of aliases.
+    pub nodes: usize,
+    /// Values that come from aliases.
+    pub alias_nodes: usize,
+}
+
+// === impl Limits ===
+
+impl Default for Limits {
+    /// A hundred times the largest contract file known to us, and far below what would hurt: 1 MiB, 40 levels, 50,000
+    /// values, 2,000 of them from aliases.
+    fn default() -> Self {
+        Self { bytes: 1 << 20, depth: 40, nodes: 50_000, alias_nodes: 2_000 }
+    }
+}
