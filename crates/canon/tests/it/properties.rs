@@ -1,0 +1,81 @@
+//! Properties over generated documents.
+
+use ostiary_canon::json::{self, Limits};
+use proptest::prelude::*;
+use serde_json::{Map, Number, Value};
+
+/// Any value that RFC 8785 can print.
+fn document() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i32>().prop_map(Value::from),
+        (-(1_i64 << 53)..=1_i64 << 53).prop_map(Value::from),
+        any::<f64>().prop_filter_map("finite", |double| Number::from_f64(double).map(Value::Number)),
+        any::<String>().prop_map(Value::String),
+    ];
+    leaf.prop_recursive(5, 48, 8, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// The same document with every object's members in another order.
+fn reversed(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
+        Value::Object(members) => {
+            let members: Vec<_> = members.iter().map(|(key, value)| (key.clone(), reversed(value))).collect();
+            Value::Object(members.into_iter().rev().collect::<Map<_, _>>())
+        }
+        other => other.clone(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_canonical_form_is_a_fixed_point(value in document()) {
+        let once = json::canonicalize(&value).unwrap();
+        let read = json::parse_strict(&once, Limits::DOCUMENT).unwrap();
+        prop_assert_eq!(json::canonicalize(&read).unwrap(), once);
+    }
+
+    #[test]
+    fn the_canonical_form_is_blind_to_order(value in document()) {
+        prop_assert_eq!(json::canonicalize(&reversed(&value)).unwrap(), json::canonicalize(&value).unwrap());
+    }
+
+    #[test]
+    fn what_serde_writes_is_read_back_unchanged(value in document()) {
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let read = json::parse_strict(text.as_bytes(), Limits::DOCUMENT).unwrap();
+            prop_assert_eq!(json::canonicalize(&read).unwrap(), json::canonicalize(&value).unwrap());
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
+        _ = json::parse_strict(&bytes, Limits::DOCUMENT);
+    }
+
+    #[test]
+    fn no_text_of_json_characters_makes_the_reader_panic(text in "[\\[\\]{}:,\"\\\\u0-9a-fA-F.eE+ \\n-]{0,64}") {
+        let strict = json::parse_strict(text.as_bytes(), Limits::WIRE);
+        // What the strict reader takes, the lenient one takes too.
+        if strict.is_ok() {
+            prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn a_broken_document_is_refused_inside_its_own_bytes(value in document(), cut in any::<prop::sample::Index>()) {
+        let text = Value::Array(vec![value]).to_string();
+        let cut = cut.index(text.len());
+        let error = json::parse_strict(&text.as_bytes()[..cut], Limits::DOCUMENT).unwrap_err();
+        prop_assert_eq!(error.line, 1);
+        prop_assert!(error.column as usize <= cut + 1);
+    }
+}
