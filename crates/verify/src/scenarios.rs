@@ -1,8 +1,49 @@
-//! The A2A scenarios.
+//! The A2A scenarios: each a short story that drives and never judges. Every binding that [`client`] can speak runs
+//! all of them.
 
-use crate::scenario::Scenario;
+use ostiary_record::Axes;
+
+use crate::{plan::PlanInput, scenario::Scenario};
+
+mod client;
+
+pub(crate) mod cancel;
+pub(crate) mod credential;
+pub(crate) mod example;
+pub(crate) mod public;
+pub(crate) mod rpc;
+pub(crate) mod send;
+pub(crate) mod stream;
+pub(crate) mod tenant;
+pub(crate) mod terminal;
+pub(crate) mod undeclared;
+pub(crate) mod unknown;
+pub(crate) mod version;
 
 /// All scenarios, in the order of the documentation.
 pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
-    Vec::new()
+    let mut out: Vec<Box<dyn Scenario>> = vec![
+        Box::new(send::Send),
+        Box::new(stream::Stream),
+        Box::new(terminal::Terminal),
+        Box::new(cancel::Cancel),
+        Box::new(unknown::UnknownTask),
+        Box::new(version::Version),
+        Box::new(undeclared::UndeclaredStream),
+        Box::new(rpc::InvalidRequest),
+        Box::new(public::Public),
+        Box::new(tenant::CrossTenant),
+    ];
+    out.extend(credential::Credential::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
+    out
+}
+
+/// One variant for each activated profile and value of an axis.
+fn variants(input: &PlanInput<'_>, axis: &str, values: &[&str]) -> Vec<Axes> {
+    let with = |axes: &Axes, value: &str| {
+        let mut axes = axes.clone();
+        axes.values.insert(axis.to_owned(), value.to_owned());
+        axes
+    };
+    input.each_profile().iter().flat_map(|axes| values.iter().map(|v| with(axes, v))).collect()
 }

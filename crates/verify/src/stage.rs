@@ -267,7 +267,7 @@ impl Stage<'_> {
     }
 
     /// Waits on the tape's clock; for what the contract measures in time, never to paper over a race.
-    pub async fn wait(&self, duration: Duration) {
+    pub async fn wait(&mut self, duration: Duration) {
         self.ports.timer.wait(duration).await;
     }
 

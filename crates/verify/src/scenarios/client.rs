@@ -1,0 +1,202 @@
+//! An A2A client for scenarios: speaks the interface's binding with everything that the card demands, so that a
+//! scenario varies only what it means to vary.
+
+use std::time::Duration;
+
+use ostiary_protocol::a2a::{
+    Binding, Call, Card, ErrorKind, Operation, Reply, StreamItem, TaskState, TaskView, codec,
+    operation::{SendMessage, UserMessage},
+};
+use ostiary_record::{Recording, ports::CouldNotRun, ports::Outbound};
+use serde_json::Value;
+
+use crate::{
+    scenario::Role,
+    stage::{ChannelHandle, Stage},
+};
+
+/// How long a poll waits before each look: 250 ms, doubling up to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// Looks before a task counts as one that does not end here; with the pauses some 15 s.
+const LOOKS: u32 = 8;
+
+/// A channel with what each request on it needs.
+pub(super) struct Client {
+    channel: ChannelHandle,
+    binding: Binding,
+    tenant: Option<String>,
+    extensions: Vec<String>,
+    next_id: u64,
+}
+
+/// What a message led to, as far as a scenario must know to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Led {
+    /// A task in some state.
+    Task(TaskRef),
+    /// A message outside of any task.
+    Message,
+    /// A refusal, or nothing to go on from; why, for the control's mark.
+    Nowhere(String),
+}
+
+/// A task to go on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TaskRef {
+    /// Its id.
+    pub(super) id: String,
+    /// Its conversation.
+    pub(super) context: Option<String>,
+    /// The state it was last seen in.
+    pub(super) state: Option<TaskState>,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Opens a channel to the profile's interface as a role.
+    pub(super) async fn open(stage: &mut Stage<'_>, role: Role) -> Result<Self, CouldNotRun> {
+        let interface = stage.interface()?;
+        let (binding, tenant) = (Binding::parse(&interface.binding), interface.tenant.clone());
+        let extensions = stage.card().map(required_extensions).unwrap_or_default();
+        let channel = stage.open(role).await?;
+        Ok(Self { channel, binding, tenant, extensions, next_id: 0 })
+    }
+
+    /// A call of an operation as every honest client would make it.
+    pub(super) fn prepare(&mut self, operation: Operation) -> Call {
+        self.next_id += 1;
+        let (tenant, extensions) = (self.tenant.clone(), self.extensions.clone());
+        Call { id: self.next_id, tenant, extensions, ..Call::new(operation) }
+    }
+
+    /// Calls an operation and reads the whole answer.
+    pub(super) async fn call(&mut self, stage: &mut Stage<'_>, operation: Operation) -> Result<Reply, CouldNotRun> {
+        let call = self.prepare(operation);
+        self.send(stage, &call).await
+    }
+
+    /// Sends a prepared call and reads the whole answer.
+    pub(super) async fn send(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<Reply, CouldNotRun> {
+        let out = codec::encode(&self.binding, call).map_err(internal)?;
+        self.send_raw(stage, out).await
+    }
+
+    /// Sends bytes as they are and reads the whole answer.
+    pub(super) async fn send_raw(&mut self, stage: &mut Stage<'_>, out: Outbound) -> Result<Reply, CouldNotRun> {
+        stage.exchange(self.channel, out).await?;
+        let events = stage.tape().events();
+        let recording = Recording { scenario: "".into(), axes: stage.axes().clone(), seed: stage.seed(), events };
+        let exchanges = recording.exchanges();
+        let last = exchanges.last().ok_or_else(|| CouldNotRun::Internal("the exchange is not on the tape".to_owned()))?;
+        codec::read(&self.binding, last).map_err(internal)
+    }
+
+    /// Reads a task.
+    pub(super) async fn get(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
+        self.call(stage, Operation::GetTask { id: id.to_owned(), history_length: None }).await
+    }
+
+    /// Asks for a task to be canceled.
+    pub(super) async fn cancel(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
+        self.call(stage, Operation::CancelTask { id: id.to_owned() }).await
+    }
+
+    /// Reads a task until it stands still (terminal or waiting for somebody) or the looks are used up, then once more,
+    /// since a task that stands still must still stand there.
+    pub(super) async fn settle(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
+        let mut pause = Duration::from_millis(250);
+        for _ in 0..LOOKS {
+            if task.is_still() {
+                break;
+            }
+            stage.wait(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            self.look(stage, task).await?;
+        }
+        self.look(stage, task).await
+    }
+
+    async fn look(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
+        let reply = self.get(stage, &task.id).await?;
+        if let Some(seen) = reply.result().and_then(|(value, _)| TaskView::of(value)) {
+            task.state = seen.state().or(task.state);
+        }
+        Ok(())
+    }
+}
+
+// === impl TaskRef ===
+
+impl TaskRef {
+    /// Whether the task has reached a terminal state.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.state.is_some_and(TaskState::is_terminal)
+    }
+
+    fn is_still(&self) -> bool {
+        self.state.is_some_and(|s| s.is_terminal() || s.is_interrupted())
+    }
+}
+
+/// A request of a message with these parts.
+pub(super) fn message(stage: &mut Stage<'_>, parts: &[Value]) -> SendMessage {
+    let message = UserMessage { message_id: stage.fresh("message"), parts: parts.to_vec(), ..UserMessage::default() };
+    SendMessage { message, ..SendMessage::default() }
+}
+
+/// What an answer to a message led to: its first item says which, the last status in which state.
+pub(super) fn led_to(reply: &Reply) -> Led {
+    let mut led = Led::Nowhere(nowhere(reply));
+    for (_, item) in reply.stream_items() {
+        let Ok(item) = item else { break };
+        match (&mut led, &item) {
+            (Led::Nowhere(_), StreamItem::Message(_)) => led = Led::Message,
+            (Led::Nowhere(_), item) => {
+                if let Some(id) = item.task_id() {
+                    let context = context_of(item);
+                    led = Led::Task(TaskRef { id: id.to_owned(), context, state: state_of(item) });
+                }
+            }
+            (Led::Task(task), item) => task.state = state_of(item).or(task.state),
+            (Led::Message, _) => {}
+        }
+    }
+    led
+}
+
+/// The URIs of the extensions that the card requires; every honest caller names them.
+fn required_extensions(card: &Value) -> Vec<String> {
+    let card = Card::new(card.clone());
+    card.extensions().iter().filter(|e| e.required).map(|e| e.uri.to_owned()).collect()
+}
+
+fn state_of(item: &StreamItem<'_>) -> Option<TaskState> {
+    item.status().and_then(ostiary_protocol::a2a::task::StatusView::state)
+}
+
+fn context_of(item: &StreamItem<'_>) -> Option<String> {
+    match item {
+        StreamItem::Task(task) => task.context_id().map(str::to_owned),
+        StreamItem::StatusUpdate(update) => update.0.get("contextId").and_then(Value::as_str).map(str::to_owned),
+        StreamItem::Message(_) | StreamItem::ArtifactUpdate(_) => None,
+    }
+}
+
+fn nowhere(reply: &Reply) -> String {
+    if let Some((error, _)) = reply.error() {
+        let refused = match error.kind() {
+            Some(ErrorKind::Unauthenticated | ErrorKind::Forbidden) => "the credential was refused",
+            _ => "the message was refused",
+        };
+        return format!("{refused}: {}", error.label());
+    }
+    match reply.malformed() {
+        Some((why, _)) => format!("the answer is malformed: {why}"),
+        None => format!("no answer ({:?})", reply.end),
+    }
+}
+
+fn internal(problem: impl std::fmt::Display) -> CouldNotRun {
+    CouldNotRun::Internal(problem.to_string())
+}
