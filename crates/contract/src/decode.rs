@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    problem::{Code, Position, Problem},
-    yaml::{Entry, Node, Value},
+    problem::{Code, Position, Problem, Problems},
+    yaml::{self, Entry, Node, Value},
 };
 
 pub(crate) use macros::{choice, file_type, key};
@@ -56,6 +56,24 @@ pub struct Located<T> {
 pub(crate) struct Members<'n> {
     at: Position,
     entries: &'n [Entry],
+}
+
+/// Reads one YAML (or JSON) file of a known kind.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn from_yaml<T: Decode>(file: &str, bytes: &[u8]) -> Result<T, Problems> {
+    let node = yaml::read(file, bytes, yaml::Limits::default()).map_err(Problems)?;
+    let mut cx = Cx::new(file);
+    let value = T::decode(&node, &mut cx);
+    match value {
+        Some(value) if cx.problems.is_empty() => Ok(value),
+        _ => {
+            let mut problems = Problems(cx.problems);
+            problems.sort();
+            Err(problems)
+        }
+    }
 }
 
 // === impl Cx ===

@@ -68,7 +68,9 @@ impl Tool {
             (Value::Array(tools), _) => tools.iter().collect(),
             (Value::Object(one), None) if one.contains_key("inputSchema") || one.contains_key("name") => vec![result],
             _ => {
-                return Err(vec!["the file is neither a tool, nor a list of tools, nor a tools/list result".to_owned()]);
+                return Err(vec![
+                    "the file is neither a tool, nor a list of tools, nor a tools/list result".to_owned(),
+                ]);
             }
         };
         let (mut tools, mut wrong) = (Vec::<Self>::new(), Vec::new());
