@@ -1,0 +1,249 @@
+//! Driving: what lands in the run, and what happens when the candidate or the harness fails.
+
+use std::sync::atomic::Ordering;
+
+use ostiary_record::{
+    Gate, Kind, Layer, ReasonCode,
+    ports::{BoxFuture, CouldNotRun},
+};
+use ostiary_verify::{Allowance, Control, Harness, Reads, Role, Scenario, ScenarioSpec, Stage, scenario::Needs};
+
+use crate::support::{
+    Answer, CARD, OK, ask, ask_as, bundle, environment, outbound, request, run, wants_200, world, world_with,
+};
+
+fn reads(ids: &'static [&'static str]) -> Vec<Box<dyn ostiary_verify::Check>> {
+    vec![wants_200("t.reads", Layer::Protocol, Reads::Each(ids))]
+}
+
+#[test]
+fn discovery_comes_first_and_holds_the_card_and_the_bundle() {
+    let bundle = bundle(&[]);
+    let world = world(|_, _| OK);
+    let run = run(&Harness::of(Vec::new(), Vec::new()), &request(&bundle), &world.ports);
+    let tape = &run.recordings[0];
+    assert_eq!(tape.scenario.0, "discover");
+    assert_eq!(tape.document("agent-card.json").unwrap().0.as_bytes(), CARD.as_bytes());
+    assert!(tape.document("bundle/contract.yaml").is_some());
+    let exchange = &tape.exchanges()[0];
+    assert_eq!(exchange.status(), Some(200));
+    assert_eq!(run.environment.endpoint.as_deref(), Some("https://agent.example.test/.well-known/agent-card.json"));
+    let version = exchange.request_headers.iter().find(|(n, _)| n == "A2A-Version");
+    assert_eq!(version.unwrap().1.as_str(), Some("1.0"));
+}
+
+#[test]
+fn a_card_that_cannot_be_fetched_leaves_a_run_that_says_so() {
+    let bundle = bundle(&[]);
+    let world = world_with(|_, _| OK, None, false);
+    let harness = Harness::of(vec![ask("s.one", |_| {})], reads(&["s.one"]));
+    let run = run(&harness, &request(&bundle), &world.ports);
+    assert!(run.recordings[0].document("agent-card.json").is_none());
+    assert!(!run.recordings[0].exchanges()[0].complete());
+    assert_eq!(world.calls.load(Ordering::Relaxed), 0, "nothing is called without a card");
+}
+
+#[test]
+fn recordings_are_in_the_order_of_the_plan_and_the_same_run_after_run() {
+    let bundle = bundle(&[("coverage.yaml", "coverage_policy: {}\ntolerance: { repetitions: 4 }\n")]);
+    let harness = Harness::of(vec![ask("s.one", |_| {}), ask("s.two", |_| {})], reads(&["s.one", "s.two"]));
+    let once = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    let order: Vec<String> = once.recordings.iter().map(|r| format!("{}/{}", r.scenario, r.axes.repetition)).collect();
+    assert_eq!(order[1..5], ["s.one/0", "s.one/1", "s.one/2", "s.one/3"]);
+    assert_eq!(order.len(), 9);
+    let again = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    let sent = |r: &ostiary_record::Run| -> Vec<Vec<u8>> {
+        let exchanges = r.recordings.iter().flat_map(ostiary_record::Recording::exchanges);
+        exchanges.map(|x| x.request.as_bytes().to_vec()).collect()
+    };
+    assert_eq!(sent(&once), sent(&again));
+    let mut values = sent(&once);
+    values.sort();
+    values.dedup();
+    assert_eq!(values.len(), 9, "each drive sends values of its own");
+}
+
+#[test]
+fn credentials_are_hidden_on_the_tape() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |_| {})], reads(&["s.one"]));
+    let world = world(|actor, _| {
+        assert_eq!(actor, "user-a");
+        Answer::Whole(200, vec![("echo", "secret-of-user-a")], "{\"you sent\": \"secret-of-user-a\"}")
+    });
+    let run = run(&harness, &request(&bundle), &world.ports);
+    let text = serde_json::to_string(&run).unwrap();
+    assert!(!text.contains("secret-of-user-a"));
+    assert!(text.contains("⟨credential:user-a⟩"));
+}
+
+#[test]
+fn a_failed_control_saves_the_calls_of_its_negative() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(
+        vec![ask("s.control", |_| {}), ask("s.negative", |s| s.control = Control::By("s.control"))],
+        reads(&["s.negative"]),
+    );
+    let world = world(|_, _| Answer::Whole(500, Vec::new(), ""));
+    let run = run(&harness, &request(&bundle), &world.ports);
+    assert_eq!(world.calls.load(Ordering::Relaxed), 1);
+    assert_eq!(run.not_run[0].reason, ReasonCode::ControlFailed);
+    assert!(run.not_run[0].why.contains("status Some(500)"), "{}", run.not_run[0].why);
+}
+
+#[test]
+fn a_rate_limit_is_no_recording_and_is_respected_by_all() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |_| {}), ask("s.two", |_| {})], reads(&["s.one", "s.two"]));
+    for (headers, calls) in [(vec![("Retry-After", "120")], 1), (vec![("Retry-After", "2")], 2), (Vec::new(), 2)] {
+        let world = world_with(move |_, _| Answer::Whole(429, headers.clone(), ""), Some(CARD), false);
+        let mut request = request(&bundle);
+        request.allowance = Allowance { concurrency: 1, ..request.allowance };
+        // a second scenario waits out a short pause, which here never ends: bounded by its own time
+        let world = crate::support::World { ..world };
+        let ends = world_ends(&world);
+        let run = if calls == 2 { run(&harness, &request, &ends.ports) } else { run(&harness, &request, &world.ports) };
+        let reasons: Vec<ReasonCode> = run.not_run.iter().map(|n| n.reason).collect();
+        assert_eq!(reasons, [ReasonCode::TargetRateLimited; 2]);
+        assert_eq!(run.recordings.len(), 1, "only discovery");
+    }
+}
+
+/// The same candidate with waits that end at once.
+fn world_ends(_: &crate::support::World) -> crate::support::World {
+    world_with(|_, _| Answer::Whole(429, vec![("Retry-After", "2")], ""), Some(CARD), true)
+}
+
+#[test]
+fn the_call_budget_of_the_run_is_kept() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |_| {}), ask("s.two", |_| {})], reads(&["s.one", "s.two"]));
+    let world = world(|_, _| OK);
+    let mut request = request(&bundle);
+    request.allowance = Allowance { calls: 1, rate_per_s: 0, concurrency: 1 };
+    let run = run(&harness, &request, &world.ports);
+    assert_eq!(world.calls.load(Ordering::Relaxed), 1);
+    assert_eq!(run.not_run.len(), 1);
+    assert_eq!(run.not_run[0].reason, ReasonCode::BudgetExceeded);
+}
+
+#[test]
+fn a_candidate_that_hangs_is_given_up_in_bounded_time() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |_| {})], reads(&["s.one"]));
+    let world = world_with(|_, _| Answer::Silence, Some(CARD), true);
+    let run = run(&harness, &request(&bundle), &world.ports);
+    assert_eq!(run.not_run[0].reason, ReasonCode::TargetUnresponsive);
+    assert_eq!(*world.timer.waits.lock().unwrap(), [ScenarioSpec::new("", "").budget.time]);
+}
+
+#[test]
+fn a_candidate_that_is_not_there_is_unreachable() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |_| {})], reads(&["s.one"]));
+    let run = run(&harness, &request(&bundle), &world(|_, _| Answer::Refused).ports);
+    assert_eq!(run.not_run[0].reason, ReasonCode::TargetUnreachable);
+}
+
+#[test]
+fn a_scenario_that_panics_is_a_fault_of_the_harness_and_stops_nothing_else() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![Box::new(Panics), ask("s.one", |_| {})], reads(&["s.panics", "s.one"]));
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let run = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    std::panic::set_hook(hook);
+    assert_eq!(run.not_run[0].reason, ReasonCode::HarnessFault);
+    assert_eq!(run.recordings.len(), 2);
+}
+
+struct Panics;
+
+static PANICS: ScenarioSpec = ScenarioSpec::new("s.panics", "breaks off");
+
+impl Scenario for Panics {
+    fn spec(&self) -> &'static ScenarioSpec {
+        &PANICS
+    }
+
+    fn drive<'s>(&'s self, _: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
+        Box::pin(async { panic!("a bug of ours") })
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_set_up_stops_its_scenario_only() {
+    let bundle = bundle(&[]);
+    let needs = Needs { states: &["seven drafts"], ..Needs::USUAL };
+    let harness = Harness::of(
+        vec![ask("s.stateful", move |s| s.needs = needs), ask("s.one", |_| {})],
+        reads(&["s.stateful", "s.one"]),
+    );
+    let run = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    assert_eq!(run.not_run[0].reason, ReasonCode::ProviderStateFailed);
+    assert_eq!(run.recordings.len(), 2);
+}
+
+#[test]
+fn the_tape_says_who_played_whom() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask_as("s.other", Role::OtherTenant, |_| {})], reads(&["s.other"]));
+    let run = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    let tape = &run.recordings[1];
+    assert_eq!(tape.mark("role.other_tenant").unwrap().0, Some("user-b"));
+    assert!(tape.events.iter().any(|e| matches!(&e.kind, Kind::Opened { actor, .. } if actor.0 == "user-b")));
+}
+
+#[test]
+fn overlapping_exchanges_of_one_channel_do_not_mix() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![Box::new(Overlaps)], reads(&["s.overlaps"]));
+    let world = world(|_, out| {
+        let first = out.body.as_ref() == b"first";
+        Answer::Whole(if first { 201 } else { 202 }, Vec::new(), if first { "one" } else { "two" })
+    });
+    let run = run(&harness, &request(&bundle), &world.ports);
+    assert_eq!(run.recordings[1].mark("seen").unwrap().0, Some("201 one, 202 two"));
+}
+
+struct Overlaps;
+
+static OVERLAPS: ScenarioSpec = ScenarioSpec::new("s.overlaps", "two at once");
+
+impl Scenario for Overlaps {
+    fn spec(&self) -> &'static ScenarioSpec {
+        &OVERLAPS
+    }
+
+    fn drive<'s>(&'s self, stage: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
+        Box::pin(async move {
+            let channel = stage.open(Role::Primary).await?;
+            let first = stage.start(channel, outbound("a", "first")).await?;
+            let second = stage.start(channel, outbound("b", "second")).await?;
+            let second = stage.finish(channel, second).await?;
+            let frame = stage.next_frame(channel, first, std::time::Duration::from_secs(1)).await?.unwrap_or_default();
+            let first = stage.finish(channel, first).await?;
+            let seen = format!(
+                "{} {}, {} {}",
+                first.status.unwrap_or(0),
+                String::from_utf8_lossy(&frame),
+                second.status.unwrap_or(0),
+                String::from_utf8_lossy(&second.body())
+            );
+            stage.mark("seen", Some(&seen));
+            Ok(())
+        })
+    }
+}
+
+#[test]
+fn without_an_address_the_card_of_the_bundle_is_judged_and_nothing_called() {
+    let bundle = bundle(&[]);
+    let world = world_with(|_, _| OK, None, false);
+    let mut request = request(&bundle);
+    (request.card_url, request.gate) = (None, Some(Gate::Static));
+    let run = run(&Harness::of(Vec::new(), Vec::new()), &request, &world.ports);
+    assert_eq!(run.recordings[0].document("agent-card.json").unwrap().0.as_bytes(), CARD.as_bytes());
+    assert!(run.recordings[0].exchanges().is_empty());
+    assert_eq!(run.environment.name, environment().name);
+}

@@ -1,0 +1,6 @@
+//! The engine on scenarios and checks of its own: planning, driving, judging, reporting.
+
+mod drive;
+mod judge;
+mod plan;
+mod support;
