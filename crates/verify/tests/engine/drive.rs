@@ -91,27 +91,25 @@ fn a_failed_control_saves_the_calls_of_its_negative() {
     assert!(run.not_run[0].why.contains("status Some(500)"), "{}", run.not_run[0].why);
 }
 
-#[test]
-fn a_rate_limit_is_no_recording_and_is_respected_by_all() {
+/// Two scenarios, one after the other, against a candidate that says 429; the calls made and the reasons given.
+fn rate_limited(retry_after: Option<&'static str>) -> (u64, Vec<ReasonCode>) {
     let bundle = bundle(&[]);
     let harness = Harness::of(vec![ask("s.one", |_| {}), ask("s.two", |_| {})], reads(&["s.one", "s.two"]));
-    for (headers, calls) in [(vec![("Retry-After", "120")], 1), (vec![("Retry-After", "2")], 2), (Vec::new(), 2)] {
-        let world = world_with(move |_, _| Answer::Whole(429, headers.clone(), ""), Some(CARD), false);
-        let mut request = request(&bundle);
-        request.allowance = Allowance { concurrency: 1, ..request.allowance };
-        // a second scenario waits out a short pause, which here never ends: bounded by its own time
-        let world = crate::support::World { ..world };
-        let ends = world_ends(&world);
-        let run = if calls == 2 { run(&harness, &request, &ends.ports) } else { run(&harness, &request, &world.ports) };
-        let reasons: Vec<ReasonCode> = run.not_run.iter().map(|n| n.reason).collect();
-        assert_eq!(reasons, [ReasonCode::TargetRateLimited; 2]);
-        assert_eq!(run.recordings.len(), 1, "only discovery");
-    }
+    let headers: Vec<_> = retry_after.into_iter().map(|v| ("Retry-After", v)).collect();
+    let world = world_with(move |_, _| Answer::Whole(429, headers.clone(), ""), Some(CARD), false);
+    let mut request = request(&bundle);
+    request.allowance = Allowance { concurrency: 1, ..request.allowance };
+    let run = run(&harness, &request, &world.ports);
+    assert_eq!(run.recordings.len(), 1, "a limited answer is no recording");
+    (world.calls.load(Ordering::Relaxed), run.not_run.iter().map(|n| n.reason).collect())
 }
 
-/// The same candidate with waits that end at once.
-fn world_ends(_: &crate::support::World) -> crate::support::World {
-    world_with(|_, _| Answer::Whole(429, vec![("Retry-After", "2")], ""), Some(CARD), true)
+#[test]
+fn a_rate_limit_is_respected_and_tells_nothing() {
+    let limited = vec![ReasonCode::TargetRateLimited; 2];
+    assert_eq!(rate_limited(Some("120")), (1, limited.clone()), "nobody calls again within two minutes");
+    assert_eq!(rate_limited(Some("Fri, 31 Dec 2027 23:59:59 GMT")), (1, limited.clone()));
+    assert_eq!(rate_limited(Some("0")), (2, limited));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn what_is_not_cleared_or_has_no_subject_is_not_driven_and_says_why() {
     assert_eq!(reasons, [ReasonCode::CallNotCleared, ReasonCode::SubjectMissing]);
     let mut cleared = environment();
     cleared.cleared_effects.push("write".to_owned());
-    assert_eq!(names(&self::planned(&harness, &bundle(&[]), &cleared, None, CARD)), ["s.writes"]);
+    assert_eq!(names(&planned(&harness, &bundle(&[]), &cleared, None, CARD)), ["s.writes"]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn roles_are_played_by_subjects_of_the_profile_and_never_by_another_privilege_le
 
     let secured = CARD.replace("\"skills\"", "\"securityRequirements\": [{\"schemes\": {\"b\": {\"list\": []}}}], \"skills\"");
     let wanted = bundle(&[("coverage.yaml", "coverage_policy: {}\nactivate: [a2a-jsonrpc-1.0/agent/standard]\n")]);
-    let plan = self::planned(&harness, &wanted, &environment(), None, &secured);
+    let plan = planned(&harness, &wanted, &environment(), None, &secured);
     assert!(plan.steps.is_empty(), "no subject has the profile `agent`, and `user-a` does not stand in");
     assert_eq!(plan.not_run[0].reason, ReasonCode::SubjectMissing);
 }

@@ -20,7 +20,7 @@ use ostiary_record::{
     },
 };
 use ostiary_verify::{
-    Allowance, Check, CheckSpec, Control, Facts, Harness, Ports, Reads, Request, Role, Scenario, ScenarioSpec, Stage,
+    Allowance, Check, CheckSpec, Facts, Harness, Ports, Reads, Request, Role, Scenario, ScenarioSpec, Stage,
 };
 
 /// The card of the candidate.
