@@ -116,7 +116,7 @@ impl<'a> Cx<'a> {
             return None;
         };
         for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
-            let message = format!("the key `{}` is not known here", crate::yaml::clip(&entry.key));
+            let message = format!("the key `{}` is not known here", yaml::clip(&entry.key));
             self.problem_with_hint(entry.at, Code::UnknownKey, message, did_you_mean(&entry.key, known));
         }
         Some(Members { at: node.at, entries })

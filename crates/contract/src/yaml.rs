@@ -4,8 +4,8 @@
 //! refused: tags, merge keys, duplicate keys, several documents. Aliases are expanded within a budget.
 
 pub use node::{Entry, Node, Value};
+pub(crate) use reader::clip;
 pub use reader::read;
-pub(crate) use reader::{clip, utf8};
 
 mod node;
 mod reader;

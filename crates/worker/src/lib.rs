@@ -3,4 +3,5 @@
 //!
 //! Must not know any signing key or any database of ours, and never judges what it recorded. Start with [`jobs::Jobs`].
 
+pub mod bundle_dir;
 pub mod jobs;
