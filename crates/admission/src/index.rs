@@ -49,6 +49,10 @@ pub trait View {
 }
 
 /// One change of what is admitted.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every change is an upsert, and a box would cost each an allocation"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// This is now known of a version.
