@@ -5,7 +5,7 @@ use ostiary_admission::{Enforcement, State};
 
 use crate::{
     fixture::{hours, now},
-    table::{World, cells},
+    table::{Fault, World, cells},
 };
 
 fn seconds(count: i64) -> Timestamp {
@@ -14,7 +14,7 @@ fn seconds(count: i64) -> Timestamp {
 
 #[test]
 fn an_allow_lives_until_the_first_thing_that_ends() {
-    let cases: [(&str, fn(&mut World), i64); 5] = [
+    let cases: [(&str, Fault, i64); 5] = [
         ("the lease", |_| {}, 15),
         ("the evidence", |world| world.record.as_mut().unwrap().evidence.as_mut().unwrap().expires_at = seconds(9), 9),
         (

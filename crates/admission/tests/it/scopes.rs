@@ -4,7 +4,7 @@ use ostiary_admission::{Enforcement, HoldKind, Scope, State};
 
 use crate::{
     fixture::{PROFILE, hold, profile},
-    table::World,
+    table::{Fault, World},
 };
 
 #[test]
@@ -12,7 +12,7 @@ fn a_hold_hits_its_scope_and_who_does_not_say() {
     // scope, what the caller says, whether it is hit
     let interface = || Scope::Interface("https://agent.example/a2a".into());
     let consumer = || Scope::Consumer("billing".into());
-    let cases: Vec<(Scope, fn(&mut World), bool)> = vec![
+    let cases: Vec<(Scope, Fault, bool)> = vec![
         (Scope::All, |_| {}, true),
         (interface(), |_| {}, true),
         (interface(), |world| world.query.interface = Some("https://agent.example/other"), false),

@@ -49,8 +49,11 @@ impl World {
     }
 }
 
+/// Something that goes wrong in a world.
+pub(crate) type Fault = fn(&mut World);
+
 /// What can be wrong, by name.
-pub(crate) const FAULTS: &[(&str, fn(&mut World))] = &[
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("nothing", |_| {}),
     ("version unknown", |world| world.record = None),
     ("no evidence", |world| world.record(|record| record.evidence = None)),
