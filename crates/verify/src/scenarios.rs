@@ -5,7 +5,7 @@ use ostiary_record::Axes;
 
 use crate::{plan::PlanInput, scenario::Scenario};
 
-mod client;
+pub(crate) mod client;
 
 pub(crate) mod cancel;
 pub(crate) mod credential;

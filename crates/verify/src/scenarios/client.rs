@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 const LOOKS: u32 = 8;
 
 /// A channel with what each request on it needs.
-pub(super) struct Client {
+pub(crate) struct Client {
     channel: ChannelHandle,
     binding: Binding,
     tenant: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct Client {
 
 /// What a message led to, as far as a scenario must know to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Led {
+pub(crate) enum Led {
     /// A task in some state.
     Task(TaskRef),
     /// A message outside of any task.
@@ -42,20 +42,20 @@ pub(super) enum Led {
 
 /// A task to go on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TaskRef {
+pub(crate) struct TaskRef {
     /// Its id.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Its conversation.
-    pub(super) context: Option<String>,
+    pub(crate) context: Option<String>,
     /// The state it was last seen in.
-    pub(super) state: Option<TaskState>,
+    pub(crate) state: Option<TaskState>,
 }
 
 // === impl Client ===
 
 impl Client {
     /// Opens a channel to the profile's interface as a role.
-    pub(super) async fn open(stage: &mut Stage<'_>, role: Role) -> Result<Self, CouldNotRun> {
+    pub(crate) async fn open(stage: &mut Stage<'_>, role: Role) -> Result<Self, CouldNotRun> {
         let interface = stage.interface()?;
         let (binding, tenant) = (Binding::parse(&interface.binding), interface.tenant.clone());
         let extensions = stage.card().map(required_extensions).unwrap_or_default();
@@ -64,26 +64,26 @@ impl Client {
     }
 
     /// A call of an operation as every honest client would make it.
-    pub(super) fn prepare(&mut self, operation: Operation) -> Call {
+    pub(crate) fn prepare(&mut self, operation: Operation) -> Call {
         self.next_id += 1;
         let (tenant, extensions) = (self.tenant.clone(), self.extensions.clone());
         Call { id: self.next_id, tenant, extensions, ..Call::new(operation) }
     }
 
     /// Calls an operation and reads the whole answer.
-    pub(super) async fn call(&mut self, stage: &mut Stage<'_>, operation: Operation) -> Result<Reply, CouldNotRun> {
+    pub(crate) async fn call(&mut self, stage: &mut Stage<'_>, operation: Operation) -> Result<Reply, CouldNotRun> {
         let call = self.prepare(operation);
         self.send(stage, &call).await
     }
 
     /// Sends a prepared call and reads the whole answer.
-    pub(super) async fn send(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<Reply, CouldNotRun> {
+    pub(crate) async fn send(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<Reply, CouldNotRun> {
         let out = codec::encode(&self.binding, call).map_err(internal)?;
         self.send_raw(stage, out).await
     }
 
     /// Sends bytes as they are and reads the whole answer.
-    pub(super) async fn send_raw(&mut self, stage: &mut Stage<'_>, out: Outbound) -> Result<Reply, CouldNotRun> {
+    pub(crate) async fn send_raw(&mut self, stage: &mut Stage<'_>, out: Outbound) -> Result<Reply, CouldNotRun> {
         stage.exchange(self.channel, out).await?;
         let events = stage.tape().events();
         let recording = Recording { scenario: "".into(), axes: stage.axes().clone(), seed: stage.seed(), events };
@@ -93,18 +93,18 @@ impl Client {
     }
 
     /// Reads a task.
-    pub(super) async fn get(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
+    pub(crate) async fn get(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
         self.call(stage, Operation::GetTask { id: id.to_owned(), history_length: None }).await
     }
 
     /// Asks for a task to be canceled.
-    pub(super) async fn cancel(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
+    pub(crate) async fn cancel(&mut self, stage: &mut Stage<'_>, id: &str) -> Result<Reply, CouldNotRun> {
         self.call(stage, Operation::CancelTask { id: id.to_owned() }).await
     }
 
     /// Reads a task until it stands still (terminal or waiting for somebody) or the looks are used up, then once more,
     /// since a task that stands still must still stand there.
-    pub(super) async fn settle(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
+    pub(crate) async fn settle(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
         let mut pause = Duration::from_millis(250);
         for _ in 0..LOOKS {
             if task.is_still() {
@@ -130,7 +130,7 @@ impl Client {
 
 impl TaskRef {
     /// Whether the task has reached a terminal state.
-    pub(super) fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         self.state.is_some_and(TaskState::is_terminal)
     }
 
@@ -140,13 +140,13 @@ impl TaskRef {
 }
 
 /// A request of a message with these parts.
-pub(super) fn message(stage: &mut Stage<'_>, parts: &[Value]) -> SendMessage {
+pub(crate) fn message(stage: &mut Stage<'_>, parts: &[Value]) -> SendMessage {
     let message = UserMessage { message_id: stage.fresh("message"), parts: parts.to_vec(), ..UserMessage::default() };
     SendMessage { message, ..SendMessage::default() }
 }
 
 /// What an answer to a message led to: its first item says which, the last status in which state.
-pub(super) fn led_to(reply: &Reply) -> Led {
+pub(crate) fn led_to(reply: &Reply) -> Led {
     let mut led = Led::Nowhere(nowhere(reply));
     for (_, item) in reply.stream_items() {
         let Ok(item) = item else { break };
