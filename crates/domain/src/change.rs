@@ -102,7 +102,7 @@ pub fn gate(loaded: Loaded, commit: &GateCommit, next: Option<NewJob>, at: Momen
 
 /// The audit entry of evidence that was kept without a transition.
 #[must_use]
-pub fn evidence_kept(commit: &GateCommit, because: &Conflict) -> AuditDraft {
+pub fn evidence_kept(commit: &GateCommit, because: &Undone) -> AuditDraft {
     let detail = json!({
         "gate": commit.evidence.gate,
         "outcome": commit.evidence.outcome,

@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use ostiary_canon::{AgentId, Digest, Revision, VersionLabel};
 use ostiary_record::Gate;
 
-use super::{Conflict, Submission};
+use super::Submission;
 use crate::{
+    change::Undone,
     consequence::Consequence,
     evidence::NewEvidence,
     hold::{HoldKind, Scope},
@@ -107,7 +108,7 @@ pub enum GateCommitted {
     /// Only the evidence was kept: the world had changed.
     EvidenceKept {
         /// How.
-        because: Conflict,
+        because: Undone,
         /// The revision that kept it.
         revision: Revision,
     },

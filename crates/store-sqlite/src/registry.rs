@@ -1,0 +1,88 @@
+//! Tables `namespaces`, `agents`, `environments`, `tokens`, and the port over them.
+
+use bytes::Bytes;
+use ostiary_canon::{AgentId, Digest, Revision};
+use ostiary_domain::{
+    Actor, AuditAction, AuditDraft, EnvironmentName, StoreError,
+    ports::{Answer, Registry},
+    registry::{Agent, EnvironmentRecord, Namespace, Token},
+};
+
+use crate::{store::SqliteStore, transaction::Writing};
+
+pub(crate) use agent::ensure as ensure_agent;
+
+mod agent;
+mod environment;
+pub(crate) mod namespace;
+mod token;
+
+// === impl SqliteStore ===
+
+impl Registry for SqliteStore {
+    fn put_namespace(&self, namespace: Namespace, by: Actor) -> Answer<'_, Revision> {
+        Box::pin(namespace::put(self, namespace, by))
+    }
+
+    fn namespace<'a>(&'a self, name: &'a str) -> Answer<'a, Option<Namespace>> {
+        Box::pin(async move {
+            let all = self.namespaces().await?;
+            Ok(all.into_iter().find(|n| n.name == name))
+        })
+    }
+
+    fn namespaces(&self) -> Answer<'_, Vec<Namespace>> {
+        Box::pin(async move { namespace::all(self.reading("namespace.list").await?.db()).await })
+    }
+
+    fn put_agent(&self, agent: Agent, by: Actor) -> Answer<'_, Revision> {
+        Box::pin(agent::put(self, agent, by))
+    }
+
+    fn agent<'a>(&'a self, id: &'a AgentId) -> Answer<'a, Option<Agent>> {
+        Box::pin(async move { agent::load(self.reading("agent.load").await?.db(), id).await })
+    }
+
+    fn agents<'a>(&'a self, after: Option<&'a AgentId>, limit: u32) -> Answer<'a, Vec<Agent>> {
+        Box::pin(async move { agent::after(self.reading("agent.list").await?.db(), after, limit).await })
+    }
+
+    fn put_environment<'a>(&'a self, name: &'a EnvironmentName, document: Bytes, by: Actor) -> Answer<'a, Revision> {
+        Box::pin(environment::put(self, name, document, by))
+    }
+
+    fn environment<'a>(&'a self, name: &'a EnvironmentName) -> Answer<'a, Option<EnvironmentRecord>> {
+        Box::pin(async move {
+            let all = self.environments().await?;
+            Ok(all.into_iter().find(|e| e.name == *name))
+        })
+    }
+
+    fn environments(&self) -> Answer<'_, Vec<EnvironmentRecord>> {
+        Box::pin(async move { environment::all(self.reading("environment.list").await?.db()).await })
+    }
+
+    fn put_token(&self, token: Token, by: Actor) -> Answer<'_, Revision> {
+        Box::pin(token::put(self, token, by))
+    }
+
+    fn token<'a>(&'a self, hash: &'a Digest) -> Answer<'a, Option<Token>> {
+        Box::pin(async move { token::load(self.reading("token.load").await?.db(), hash).await })
+    }
+
+    fn revoke_token<'a>(&'a self, hash: &'a Digest, by: Actor) -> Answer<'a, bool> {
+        Box::pin(token::revoke(self, hash, by))
+    }
+}
+
+/// Audits a change of the registry and commits it.
+async fn commit(
+    mut tx: Writing,
+    (actor, action, subject): (Actor, AuditAction, String),
+    detail: serde_json::Value,
+) -> Result<Revision, StoreError> {
+    let at = tx.moment().await?;
+    tx.record(AuditDraft { actor, action, subject, reason: None, detail }, at).await?;
+    tx.commit().await?;
+    Ok(at.revision)
+}
