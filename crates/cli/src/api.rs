@@ -1,0 +1,231 @@
+//! Talking to a control plane over its HTTP API.
+
+use std::{path::PathBuf, time::Duration};
+
+use bytes::Bytes;
+use clap::Args;
+use ostiary_drivers::http_client::{HttpClient, Request, Response};
+use serde_json::Value;
+
+use crate::{error::CliError, system};
+
+/// Which control plane, and as whom.
+#[derive(Args, Clone, Debug)]
+pub struct Remote {
+    /// Address of the control plane's HTTP API
+    #[arg(long, env = "OSTIARY_SERVER", default_value = "http://127.0.0.1:8420", value_name = "URL")]
+    pub server: String,
+    /// File that holds the token
+    #[arg(long, env = "OSTIARY_TOKEN_FILE", value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Name of the environment variable that holds the token
+    #[arg(long, default_value = "OSTIARY_TOKEN", value_name = "NAME")]
+    pub token_env: String,
+    /// Certificate authorities of the control plane, in place of the web's own (PEM)
+    #[arg(long, env = "OSTIARY_CA_FILE", value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A control plane that answers.
+pub struct Api {
+    client: HttpClient,
+    base: String,
+    token: Option<String>,
+}
+
+/// Longest wait for an answer; nothing in the API holds a request longer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+// === impl Remote ===
+
+impl Remote {
+    /// Makes the client.
+    ///
+    /// # Errors
+    /// When the token or certificate file cannot be read.
+    pub fn api(&self) -> Result<Api, CliError> {
+        let roots = self.ca_file.as_ref().map(|path| read(path)).transpose()?;
+        Api::new(&self.server, self.token()?, roots)
+    }
+
+    /// The token, from file or variable.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn token(&self) -> Result<Option<String>, CliError> {
+        match &self.token_file {
+            None => Ok(system::variable(&self.token_env)),
+            Some(path) => {
+                let text = String::from_utf8(read(path)?);
+                let text = text.map_err(|_| CliError::could_not_run(format!("`{}` holds no text", path.display())))?;
+                Ok(Some(text.trim().to_owned()))
+            }
+        }
+    }
+}
+
+// === impl Api ===
+
+impl Api {
+    /// A client for the control plane at `base`.
+    ///
+    /// # Errors
+    /// When the certificates do not parse.
+    pub fn new(base: &str, token: Option<String>, roots: Option<Vec<u8>>) -> Result<Self, CliError> {
+        let client = HttpClient::for_operator(roots).map_err(|e| CliError::because("cannot use the CA file", &e))?;
+        Ok(Self { client, base: base.trim_end_matches('/').to_owned(), token })
+    }
+
+    /// GETs a JSON document.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn get(&self, path: &str) -> Result<Value, CliError> {
+        self.json(self.request("GET", path)).await
+    }
+
+    /// GETs bytes.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn get_bytes(&self, path: &str) -> Result<Bytes, CliError> {
+        self.send(self.request("GET", path)).await.map(|response| response.body)
+    }
+
+    /// POSTs JSON; the same call repeated by a network that drops answers has one effect.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, CliError> {
+        let request = self.request("POST", path).header("Idempotency-Key", &system::new_id("cli"));
+        self.json(request.body("application/json", body.to_string())).await
+    }
+
+    /// Sends bytes of a media type.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn upload(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Value, CliError> {
+        let request = self.request(method, path).header("Idempotency-Key", &system::new_id("cli"));
+        self.json(request.body(media_type, body)).await
+    }
+
+    /// DELETEs.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn delete(&self, path: &str, body: &Value) -> Result<Value, CliError> {
+        self.json(self.request("DELETE", path).body("application/json", body.to_string())).await
+    }
+
+    fn request(&self, method: &str, path: &str) -> Request {
+        let mut request = Request::new(method, &format!("{}{path}", self.base)).header("Accept", "application/json");
+        request.timeout = TIMEOUT;
+        match &self.token {
+            Some(token) => request.header("Authorization", &format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    async fn json(&self, request: Request) -> Result<Value, CliError> {
+        let url = request.url.clone();
+        let response = self.send(request).await?;
+        if response.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&response.body).map_err(|e| {
+            CliError::because(format!("`{url}` answered with something that is no JSON"), &e)
+                .hint("check that --server is the address of an Ostiary control plane")
+        })
+    }
+
+    async fn send(&self, request: Request) -> Result<Response, CliError> {
+        let answered = self.client.send(&request).await;
+        let response = answered.map_err(|e| {
+            CliError::because("the control plane did not answer", &e)
+                .hint("start it with `ostiary serve`, or give its address with --server")
+        })?;
+        if response.status < 400 { Ok(response) } else { Err(refusal(&response)) }
+    }
+}
+
+/// A refusal as the control plane worded it, with the exit code it stands for.
+fn refusal(response: &Response) -> CliError {
+    let problem: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    let text = |name: &str| problem[name].as_str().map(str::to_owned);
+    let status = response.status;
+    let mut what = text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("HTTP status {status}"));
+    for item in problem["problems"].as_array().into_iter().flatten() {
+        what = format!("{what}\n  {}", problem_item(item));
+    }
+    let error = match status {
+        // asked wrongly: names, values, a body that does not fit
+        400 | 404 | 405 | 413 | 422 => CliError::usage(what),
+        // understood, and denied
+        403 | 409 | 412 => CliError::refused(what),
+        401 => CliError::could_not_run(what).hint("give a token with --token-file, or in OSTIARY_TOKEN"),
+        _ => CliError::could_not_run(what),
+    };
+    match text("code") {
+        Some(code) => error.code(code),
+        None => error,
+    }
+}
+
+fn problem_item(item: &Value) -> String {
+    let mut text = item["file"].as_str().unwrap_or_default().to_owned();
+    for number in [&item["line"], &item["column"]].into_iter().filter_map(Value::as_u64) {
+        text = format!("{text}:{number}");
+    }
+    let word = |name: &str| item[name].as_str().unwrap_or_default();
+    text = format!("{text}: {}: {}", word("code"), word("message"));
+    if word("hint").is_empty() { text } else { format!("{text} ({})", word("hint")) }
+}
+
+/// Reads a file that an option names.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &std::path::Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(path).map_err(|e| CliError::could_not_run(format!("cannot read `{}`: {e}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_drivers::http_client::Response;
+
+    use super::refusal;
+    use crate::exit::Exit;
+
+    fn answered(status: u16, body: &str) -> Response {
+        Response { status, headers: Vec::new(), body: body.to_owned().into() }
+    }
+
+    #[test]
+    fn each_kind_of_refusal_has_its_exit_code() {
+        for (status, exit) in [
+            (400, Exit::Usage),
+            (401, Exit::CouldNotRun),
+            (403, Exit::Failed),
+            (404, Exit::Usage),
+            (409, Exit::Failed),
+            (503, Exit::CouldNotRun),
+        ] {
+            assert_eq!(refusal(&answered(status, "{}")).exit(), exit, "{status}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_bundle_is_shown() {
+        let body = r#"{"detail":"the bundle has problems","code":"INVALID_BUNDLE","problems":[
+            {"file":"contract.yaml","line":3,"column":5,"code":"MISSING_KEY","message":"no `x`","hint":"write x"}]}"#;
+        let shown = refusal(&answered(422, body)).to_string();
+        assert!(shown.contains("contract.yaml:3:5: MISSING_KEY: no `x` (write x)"), "{shown}");
+    }
+}

@@ -1,0 +1,190 @@
+//! Work on agent cards.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use ostiary_canon::json::{Limits as JsonLimits, parse_strict};
+use ostiary_drivers::{AddressGuard, HttpTransport, Settings};
+use ostiary_protocol::a2a::digest::{card_digest, raw_digest};
+use ostiary_record::ports::{Fetch as _, Fetched, Limits};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{api::read, console::Console, error::CliError, exit::Exit, local, system};
+
+mod lint;
+
+/// Work on agent cards
+#[derive(Debug, Subcommand)]
+pub(crate) enum Card {
+    Lint(lint::Lint),
+    /// Fetches a card and keeps it with URL, version, validators, digests and time
+    Snapshot {
+        /// Address of the card
+        url: String,
+        /// The file to write, such as `agent-card.snapshot.json`; the card itself is written beside it, as
+        /// `agent-card.json`
+        #[arg(long, short, value_name = "FILE")]
+        out: PathBuf,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Prints the digest that admission compares
+    Digest {
+        /// The card
+        file: PathBuf,
+    },
+}
+
+/// How a stranger's address is fetched.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Reach {
+    /// Also fetch from loopback, private and shared addresses
+    #[arg(long)]
+    allow_private: bool,
+    /// Also fetch over plain http
+    #[arg(long)]
+    allow_insecure_http: bool,
+    /// Certificate authorities in place of the web's own (PEM)
+    #[arg(long, value_name = "FILE")]
+    trust_roots: Option<PathBuf>,
+    /// `host:port` of URLs, and the `host:port` to dial in their place
+    #[arg(long, value_name = "FROM=TO", value_parser = connect_to)]
+    connect_to: Vec<(String, String)>,
+}
+
+/// What a snapshot says about the card it was made of (P-02), as a bundle takes it beside the card.
+#[derive(Clone, Debug, Serialize)]
+struct Snapshot {
+    url: String,
+    protocol_versions: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_modified: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<String>,
+    card_digest: String,
+    raw_digest: String,
+    fetched_at: Timestamp,
+}
+
+// === impl Card ===
+
+impl Card {
+    pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
+        match self {
+            Self::Lint(lint) => lint.run(console).await,
+            Self::Snapshot { url, out, reach } => {
+                let fetched = reach.fetch(&url).await?;
+                let snapshot = Snapshot::of(&fetched)?;
+                let beside = beside(&out);
+                local::write(&beside, &fetched.body)?;
+                let text = serde_json::to_string_pretty(&snapshot).expect("a snapshot is plain data");
+                local::write(&out, text.as_bytes())?;
+                console.result(&snapshot, |console, snapshot| {
+                    console.line(format!("{}  {}", snapshot.card_digest, snapshot.url));
+                    console.line(format!("written to {} and {}", out.display(), beside.display()));
+                });
+                Ok(Exit::Done)
+            }
+            Self::Digest { file } => {
+                let bytes = read(&file)?;
+                let digest = digest_of(&bytes)?;
+                let said = json!({"card_digest": digest, "raw_digest": raw_digest(&bytes).to_string()});
+                console.result(&said, |console, _| console.line(&digest));
+                Ok(Exit::Done)
+            }
+        }
+    }
+}
+
+// === impl Reach ===
+
+impl Reach {
+    /// GETs a card without credentials.
+    pub(crate) async fn fetch(&self, url: &str) -> Result<Fetched, CliError> {
+        let guard = AddressGuard::public_only();
+        let settings = Settings {
+            connect_to: self.connect_to.iter().cloned().collect(),
+            trust_roots: self.trust_roots.as_ref().map(|path| read(path)).transpose()?,
+            allow_insecure_http: self.allow_insecure_http,
+            guard: if self.allow_private { guard.allow_private() } else { guard },
+        };
+        let transport = HttpTransport::new(settings).map_err(|e| CliError::because("cannot fetch", &e))?;
+        let headers = [("A2A-Version", "1.0"), ("Accept", "application/json")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let fetched = transport.get(url, &headers, Limits::default()).await;
+        let fetched = fetched.map_err(|e| {
+            CliError::because("cannot fetch the card", &e)
+                .hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
+        })?;
+        if fetched.status == 200 {
+            return Ok(fetched);
+        }
+        Err(CliError::could_not_run(format!("`{url}` answered with HTTP status {}", fetched.status)))
+    }
+}
+
+// === impl Snapshot ===
+
+impl Snapshot {
+    fn of(fetched: &Fetched) -> Result<Self, CliError> {
+        let field = |name: &str| {
+            let mut named = fetched.headers.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+            named.next().map(|(_, value)| value.clone())
+        };
+        let card = parse(&fetched.body)?;
+        let interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
+        let versions = interfaces.filter_map(|interface| interface["protocolVersion"].as_str());
+        let protocol_versions: BTreeSet<&str> = versions.chain(card["protocolVersion"].as_str()).collect();
+        Ok(Self {
+            url: fetched.url.clone(),
+            protocol_versions: protocol_versions.into_iter().map(str::to_owned).collect(),
+            etag: field("etag"),
+            last_modified: field("last-modified"),
+            cache_control: field("cache-control"),
+            card_digest: digest_of(&fetched.body)?,
+            raw_digest: raw_digest(&fetched.body).to_string(),
+            fetched_at: system::now(),
+        })
+    }
+}
+
+/// Where the card goes when its snapshot goes to `out`.
+fn beside(out: &Path) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    match name.strip_suffix(".snapshot.json") {
+        Some(card) => out.with_file_name(format!("{card}.json")),
+        None => out.with_extension("card.json"),
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> Result<String, CliError> {
+    let digest = card_digest(&parse(bytes)?);
+    Ok(digest.map_err(|e| CliError::because("the card has no canonical form", &e))?.to_string())
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, CliError> {
+    parse_strict(bytes, JsonLimits::DOCUMENT).map_err(|e| CliError::because("the card is no acceptable JSON", &e))
+}
+
+fn connect_to(text: &str) -> Result<(String, String), String> {
+    let split = text.split_once('=').map(|(from, to)| (from.to_owned(), to.to_owned()));
+    split.ok_or_else(|| format!("`{text}` is not `host:port=host:port`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    #[test]
+    fn a_card_goes_beside_its_snapshot_under_the_name_a_bundle_wants() {
+        assert_eq!(super::beside(Path::new("b/agent-card.snapshot.json")), Path::new("b/agent-card.json"));
+        assert_eq!(super::beside(Path::new("b/other.json")), Path::new("b/other.card.json"));
+    }
+}

@@ -1,0 +1,149 @@
+//! What is printed: JSON for machines, lines, tables and colours for people.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use owo_colors::{OwoColorize as _, Stream, Style};
+use serde::Serialize;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Human,
+    /// One JSON document.
+    Json,
+    /// One JSON document a line, as things happen (`verify` only).
+    Jsonl,
+}
+
+/// Standard output, in the format that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Console {
+    format: Format,
+}
+
+// === impl Console ===
+
+impl Console {
+    /// Prints in `format`.
+    #[must_use]
+    pub const fn new(format: Format) -> Self {
+        Self { format }
+    }
+
+    /// The format.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Whether people read this.
+    #[must_use]
+    pub fn human(&self) -> bool {
+        self.format == Format::Human
+    }
+
+    /// Whether progress may be drawn: for people, on a terminal.
+    #[must_use]
+    pub fn live(&self) -> bool {
+        self.human() && io::stderr().is_terminal()
+    }
+
+    /// Prints the one document of the command: in full for machines, by `human` for people.
+    pub fn result<T: Serialize>(&self, value: &T, human: impl FnOnce(&Self, &T)) {
+        match self.format {
+            Format::Human => human(self, value),
+            Format::Json => self.document(value, true),
+            Format::Jsonl => self.document(value, false),
+        }
+    }
+
+    /// One line.
+    pub fn line(&self, text: impl AsRef<str>) {
+        emit(text.as_ref());
+    }
+
+    /// A line for people only.
+    pub fn note(&self, text: impl AsRef<str>) {
+        if self.human() {
+            emit(text.as_ref());
+        }
+    }
+
+    /// A table; cells that hold a verdict or a state are coloured.
+    pub fn table<R>(&self, head: &[&str], rows: impl IntoIterator<Item = R>)
+    where
+        R: IntoIterator<Item = String>,
+    {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        if colours() {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        table.set_header(head.iter().copied());
+        for row in rows {
+            table.add_row(row.into_iter().map(cell));
+        }
+        emit(&table.to_string());
+    }
+
+    /// One JSON document.
+    pub fn document<T: Serialize>(&self, value: &T, pretty: bool) {
+        let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        emit(&text.expect("what we print is plain data with text keys"));
+    }
+}
+
+/// What a word of ours means for whoever reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tone {
+    Good,
+    Bad,
+    Careful,
+}
+
+/// A verdict, an outcome or a state in the colour of what it means.
+#[must_use]
+pub fn coloured(word: &str) -> String {
+    let style = match tone(word) {
+        Some(Tone::Good) => Style::new().green(),
+        Some(Tone::Bad) => Style::new().red(),
+        Some(Tone::Careful) => Style::new().yellow(),
+        None => return word.to_owned(),
+    };
+    word.if_supports_color(Stream::Stdout, |text| text.style(style)).to_string()
+}
+
+fn tone(word: &str) -> Option<Tone> {
+    match word {
+        "PASS" | "ALLOW" | "ACTIVE" | "ok" => Some(Tone::Good),
+        "FAIL" | "DENY" | "REJECTED" | "QUARANTINED" | "not ok" => Some(Tone::Bad),
+        "INCONCLUSIVE" | "CANARY" | "DEPRECATED" => Some(Tone::Careful),
+        _ => None,
+    }
+}
+
+fn cell(text: String) -> Cell {
+    let colour = match tone(&text) {
+        Some(Tone::Good) => Color::Green,
+        Some(Tone::Bad) => Color::Red,
+        Some(Tone::Careful) => Color::Yellow,
+        None => return Cell::new(text),
+    };
+    Cell::new(text).fg(colour)
+}
+
+/// Whether standard output takes colours: a terminal, and nobody has set `NO_COLOR`.
+fn colours() -> bool {
+    let probe = "x".if_supports_color(Stream::Stdout, |text| text.red()).to_string();
+    probe != "x"
+}
+
+fn emit(text: &str) {
+    // a reader that has gone away wants no more, and no complaint either
+    let _ = writeln!(io::stdout().lock(), "{text}");
+}

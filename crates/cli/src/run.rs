@@ -1,0 +1,45 @@
+//! From the process's arguments to its exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    commands::Cli,
+    console::{Console, Format},
+    error::CliError,
+    exit::Exit,
+};
+
+/// Runs the command that the process was started with.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::new(cli.format);
+    let ended = log(&cli.log).and_then(|()| in_runtime(cli, console));
+    ended.unwrap_or_else(|error| complain(console, &error)).into()
+}
+
+fn in_runtime(cli: Cli, console: Console) -> Result<Exit, CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| CliError::because("cannot start", &e))?;
+    runtime.block_on(cli.command.run(console))
+}
+
+/// Logs go to standard error, so that standard output is the result and nothing else.
+fn log(filter: &str) -> Result<(), CliError> {
+    let filter = EnvFilter::try_new(filter).map_err(|e| {
+        CliError::usage(format!("`{filter}` is no log filter: {e}")).hint("write `info`, or `ostiary_server=debug`")
+    })?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
+}
+
+fn complain(console: Console, error: &CliError) -> Exit {
+    match console.format() {
+        Format::Human => eprintln!("ostiary: {error}"),
+        Format::Json | Format::Jsonl => console.document(&error.to_json(), console.format() == Format::Json),
+    }
+    error.exit()
+}
