@@ -1,0 +1,315 @@
+//! The proxy on the wire: requests in, answers out, streams block by block.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use futures::stream;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header, response::Parts};
+use http_body_util::{BodyExt, Full, Limited, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use ostiary_canon::json::{Limits, parse_strict};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Passed,
+    ask::Ask,
+    block::{self, Blocks},
+    card,
+    lie::Lie,
+    lock,
+    memory::Memory,
+    policy::Policy,
+    tell::{self, StreamNotes, Told, Whole},
+    upstream::{BoxError, Upstream, strip_hop_by_hop},
+};
+
+/// Most bytes of a body that is looked into.
+const MAX_BODY: usize = 16 << 20;
+/// Requests that are remembered.
+const MAX_PASSED: usize = 10_000;
+
+type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// What all connections of one proxy share.
+pub(super) struct Desk {
+    pub(super) upstream: Upstream,
+    pub(super) card_base: Option<String>,
+    pub(super) policy: Mutex<Policy>,
+    pub(super) memory: Mutex<Memory>,
+    pub(super) passed: Mutex<VecDeque<Passed>>,
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+}
+
+/// Accepts connections until it is told to stop.
+pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<rustls::ServerConfig>>, desk: Arc<Desk>) {
+    let acceptor = tls.map(TlsAcceptor::from);
+    let stop = desk.stop.clone();
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        let Ok((tcp, _)) = accepted else { continue };
+        // Delay would only blur times; where it cannot be switched off, nothing is lost but that.
+        let _ = tcp.set_nodelay(true);
+        let (desk, acceptor) = (Arc::clone(&desk), acceptor.clone());
+        desk.tasks.clone().spawn(async move {
+            let stop = desk.stop.clone();
+            let serving = async {
+                match acceptor {
+                    None => serve(tcp, desk).await,
+                    Some(acceptor) => serve(acceptor.accept(tcp).await?, desk).await,
+                }
+            };
+            if let Some(Err(error)) = stop.run_until_cancelled(serving).await {
+                tracing::debug!(%error, "a connection of the proxy ended");
+            }
+        });
+    }
+}
+
+async fn serve<S>(stream: S, desk: Arc<Desk>) -> Result<(), BoxError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let service = service_fn(move |request| Arc::clone(&desk).handle(request));
+    let connection = http1::Builder::new().preserve_header_case(true).serve_connection(TokioIo::new(stream), service);
+    Ok(connection.await?)
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// An agent that gives no answer gives none through the proxy either: an error here closes the connection.
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, BoxError> {
+        let (mut parts, body) = request.into_parts();
+        let body = Limited::new(body, MAX_BODY).collect().await?.to_bytes();
+        let ask = Ask::of(parts.method.as_str(), parts.uri.path(), &body);
+        let credential = parts.headers.get(header::AUTHORIZATION).cloned();
+        let mut passed = Passed {
+            method: parts.method.to_string(),
+            target: parts.uri.to_string(),
+            operation: ask.operation.clone(),
+            status: None,
+        };
+        self.prepare(&mut parts.headers);
+        let sent = self.upstream.send(parts, body, &self.tasks, &self.stop).await;
+        let answered = match sent {
+            Ok(response) => Arc::clone(&self).answer(ask, credential, response).await,
+            Err(error) => Err(error),
+        };
+        passed.status = answered.as_ref().ok().map(|r| r.status().as_u16());
+        self.remember(passed);
+        answered
+    }
+
+    /// What a lie does to a request before the agent sees it.
+    fn prepare(&self, headers: &mut HeaderMap) {
+        strip_hop_by_hop(headers);
+        let mut memory = lock(&self.memory);
+        memory.requests += 1;
+        match self.lie(&memory) {
+            Some(Lie::AcceptAnyVersion) => {
+                headers.insert("a2a-version", HeaderValue::from_static("1.0"));
+            }
+            Some(Lie::IgnoreCredential) => {
+                if let Some(good) = &memory.credential {
+                    headers.insert(header::AUTHORIZATION, good.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        ask: Ask,
+        credential: Option<HeaderValue>,
+        response: Response<Incoming>,
+    ) -> Result<Response<Body>, BoxError> {
+        let (mut parts, body) = response.into_parts();
+        strip_hop_by_hop(&mut parts.headers);
+        let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let (stream, json) = (media_type.starts_with("text/event-stream"), media_type.contains("json"));
+        if stream {
+            self.remember_credential(&ask, credential);
+            let relay = Relay::new(self, ask, body);
+            let frames = stream::unfold(relay, Relay::next);
+            return Ok(Response::from_parts(parts, StreamBody::new(frames).boxed_unsync()));
+        }
+        if !json && !parts.status.is_client_error() && !parts.status.is_server_error() {
+            return Ok(Response::from_parts(parts, body.map_err(Into::into).boxed_unsync()));
+        }
+        let bytes = Limited::new(body, MAX_BODY).collect().await?.to_bytes();
+        let value = parse_strict(&bytes, Limits::WIRE).ok();
+        if ask.card {
+            return Ok(self.card(parts, bytes, value));
+        }
+        let status = parts.status.as_u16();
+        let told = self.tell_whole(&ask, value.as_ref(), status);
+        if status < 400 && value.as_ref().is_some_and(|v| v.get("error").is_none()) {
+            self.remember_credential(&ask, credential);
+        }
+        Ok(match told {
+            None => complete(&parts, bytes),
+            Some(whole) => replaced(parts, &whole),
+        })
+    }
+
+    fn card(&self, mut parts: Parts, bytes: Bytes, value: Option<Value>) -> Response<Body> {
+        let lie = self.lie(&lock(&self.memory));
+        let told = value.as_ref().zip(lie).and_then(|(card, lie)| card::told(lie, card));
+        let based = self.card_base.as_ref().and_then(|base| card::rebased(told.as_ref().or(value.as_ref())?, base));
+        match based.or(told) {
+            None => complete(&parts, bytes),
+            Some(card) => {
+                // The agent's tag names the agent's bytes, and a cache would take it at its word.
+                parts.headers.remove(header::ETAG);
+                parts.headers.remove(header::CONTENT_LENGTH);
+                complete(&parts, Bytes::from(card.to_string()))
+            }
+        }
+    }
+
+    fn tell_whole(&self, ask: &Ask, answer: Option<&Value>, status: u16) -> Option<Whole> {
+        let mut memory = lock(&self.memory);
+        let lie = self.lie(&memory);
+        let told = lie.and_then(|lie| tell::whole(lie, ask, &memory, answer, status));
+        if let Some(answer) = answer {
+            memory.note(ask, answer, status);
+        }
+        told
+    }
+
+    fn tell_event(&self, ask: &Ask, notes: &mut StreamNotes, answer: &Value) -> Told {
+        let mut memory = lock(&self.memory);
+        let lie = self.lie(&memory);
+        let told = lie.map_or(Told::AsIs, |lie| tell::event(lie, ask, &memory, notes, answer));
+        memory.note(ask, answer, 200);
+        told
+    }
+
+    /// The lie to tell now. Who holds the memory may ask for the policy, never the other way round.
+    fn lie(&self, memory: &Memory) -> Option<Lie> {
+        lock(&self.policy).now(memory)
+    }
+
+    fn remember_credential(&self, ask: &Ask, credential: Option<HeaderValue>) {
+        if ask.sends() {
+            let mut memory = lock(&self.memory);
+            memory.credential = memory.credential.take().or(credential);
+        }
+    }
+
+    fn remember(&self, passed: Passed) {
+        let mut all = lock(&self.passed);
+        if all.len() >= MAX_PASSED {
+            all.pop_front();
+        }
+        all.push_back(passed);
+    }
+}
+
+/// A stream on its way through.
+struct Relay {
+    desk: Arc<Desk>,
+    ask: Ask,
+    body: Incoming,
+    blocks: Blocks,
+    notes: StreamNotes,
+    ready: VecDeque<Bytes>,
+    failed: Option<BoxError>,
+    over: bool,
+}
+
+// === impl Relay ===
+
+impl Relay {
+    fn new(desk: Arc<Desk>, ask: Ask, body: Incoming) -> Self {
+        let (blocks, notes, ready) = (Blocks::default(), StreamNotes::default(), VecDeque::new());
+        Self { desk, ask, body, blocks, notes, ready, failed: None, over: false }
+    }
+
+    async fn next(mut self) -> Option<(Result<Frame<Bytes>, BoxError>, Self)> {
+        loop {
+            if let Some(block) = self.ready.pop_front() {
+                return Some((Ok(Frame::data(block)), self));
+            }
+            if let Some(error) = self.failed.take() {
+                return Some((Err(error), self));
+            }
+            if self.over {
+                return None;
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => self.take(frame),
+                Some(Err(error)) => self.finish(Some(error.into())),
+                None => self.finish(None),
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Frame<Bytes>) {
+        let Ok(bytes) = frame.into_data() else { return };
+        self.blocks.feed(&bytes);
+        while !self.over
+            && let Some(block) = self.blocks.next_block()
+        {
+            self.pass(block);
+        }
+        if self.blocks.held() > block::MAX_BLOCK {
+            self.finish(Some("an event of the agent is larger than the proxy takes".into()));
+        }
+    }
+
+    /// Passes one block on, or what a lie makes of it.
+    fn pass(&mut self, block: Bytes) {
+        let value = block::data(&block).and_then(|data| parse_strict(&data, Limits::WIRE).ok());
+        let Some(value) = value else {
+            self.ready.push_back(block);
+            return;
+        };
+        match self.desk.tell_event(&self.ask, &mut self.notes, &value) {
+            Told::AsIs => self.ready.push_back(block),
+            Told::Changed(items) => self.ready.extend(block::retold(&block, &value, &items)),
+            Told::Cut => self.over = true,
+        }
+    }
+
+    fn finish(&mut self, failed: Option<BoxError>) {
+        self.over = true;
+        self.failed = failed;
+        let rest = self.blocks.rest();
+        if !rest.is_empty() {
+            self.ready.push_back(rest);
+        }
+    }
+}
+
+fn complete(parts: &Parts, bytes: Bytes) -> Response<Body> {
+    let mut response = Response::new(Full::new(bytes).map_err(|never| match never {}).boxed_unsync());
+    *response.status_mut() = parts.status;
+    *response.version_mut() = parts.version;
+    *response.headers_mut() = parts.headers.clone();
+    *response.extensions_mut() = parts.extensions.clone();
+    response
+}
+
+fn replaced(mut parts: Parts, whole: &Whole) -> Response<Body> {
+    parts.status = StatusCode::from_u16(whole.status).unwrap_or(StatusCode::OK);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.remove(header::WWW_AUTHENTICATE);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(whole.media_type()));
+    complete(&parts, Bytes::from(whole.frames().concat()))
+}
