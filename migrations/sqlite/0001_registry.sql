@@ -89,6 +89,7 @@ CREATE TABLE versions (
     implementation_diff TEXT,
     newest_outcome TEXT,
     newest_evidence TEXT,
+    failing TEXT NOT NULL,
     revision INTEGER NOT NULL,
     row_version INTEGER NOT NULL,
     PRIMARY KEY (agent, label, attempt)

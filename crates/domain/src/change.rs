@@ -80,7 +80,7 @@ pub fn gate(loaded: Loaded, commit: &GateCommit, next: Option<NewJob>, at: Momen
         draft.set_hold(&commit.version, hold.clone().set(at), at);
     }
     let outcome = commit.evidence.outcome;
-    draft.about(&commit.version).newest = Some((outcome, commit.evidence.id.clone()));
+    draft.about(&commit.version).note(commit.evidence.gate, outcome, commit.evidence.id.clone());
     draft.touch(&commit.version, at);
     let to = draft.about(&commit.version).state.name();
     let detail = json!({

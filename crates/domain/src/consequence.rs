@@ -67,7 +67,7 @@ fn passed(judged: &Judged<'_>, now: Timestamp) -> Consequence {
             if state.next_gate() == Some(gate) { onward(judged, gate) } else { Consequence::default() }
         }
         State::RegistryAdmitted { .. } if gate == Gate::Canary => enter(judged, |subject, evidence| {
-            Event::CanaryStarted { subject, evidence }
+            Event::CanaryStarted { subject, evidence, weight: judged.policy.canary_weight }
         }),
         State::Canary { .. } if gate == Gate::Active => promoted(judged, now),
         State::Quarantined { .. } => after_quarantine(judged, gate),
@@ -117,8 +117,8 @@ fn after_quarantine(judged: &Judged<'_>, gate: Gate) -> Consequence {
         Gate::Conformance => Consequence { next: Some(Gate::Security), ..Consequence::default() },
         Gate::Security => Consequence { next: Some(Gate::Canary), ..Consequence::default() },
         Gate::Canary => {
-            let run_started = judged.evidence.run_started;
-            enter(judged, |subject, evidence| Event::Released { subject, evidence, run_started })
+            let (run_started, weight) = (judged.evidence.run_started, judged.policy.canary_weight);
+            enter(judged, |subject, evidence| Event::Released { subject, evidence, run_started, weight })
         }
         Gate::Static | Gate::Admission | Gate::Active => renewed(judged, gate),
     }

@@ -17,10 +17,10 @@ pub mod gate;
 pub mod hold;
 pub mod job;
 pub mod lifecycle;
-pub mod mode;
 pub mod names;
 pub mod policy;
 pub mod ports;
+pub mod projection;
 pub mod registry;
 pub mod route;
 pub mod subject;
@@ -35,12 +35,13 @@ pub use gate::{GateDecision, GateFacts, GateOutcome, GateReason, judge_gate};
 pub use hold::{Hold, HoldKind, Scope};
 pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
-pub use mode::{Enforcement, Mode};
+pub use ostiary_admission::{Enforcement, Mode};
 pub use names::{
     Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, RowVersion, VersionRef,
 };
 pub use policy::{GateRule, Policy};
 pub use ports::{Clock, Conflict, Ids, Refusal, Signer, Store, StoreError};
+pub use projection::project;
 pub use route::{Previous, Route};
 pub use subject::{Authorization, GatePass, Subject};
 pub use version::Version;

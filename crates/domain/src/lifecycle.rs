@@ -62,6 +62,8 @@ pub enum State {
         admitted: Admitted,
         /// The canary gate.
         gate: EvidenceId,
+        /// The share of cohorts that it serves, in hundredths of a percent.
+        weight: u16,
         /// Since when.
         since: Moment,
     },
@@ -247,7 +249,7 @@ impl State {
             }
             Self::SecurityVerified { subject, .. } => security_verified(subject, event, at),
             Self::RegistryAdmitted { admitted, rollback } => registry_admitted(admitted, rollback, event, at),
-            Self::Canary { admitted, gate, since } => canary(admitted, gate, since, event, at),
+            Self::Canary { admitted, gate, weight, since } => canary(admitted, (gate, weight, since), event, at),
             Self::Active { admitted, gate, since } => active(admitted, gate, since, event, at),
             Self::Quarantined { admitted, was, reason, by, since } => {
                 quarantined(InQuarantine { admitted, was, reason, by, since }, event, at)
@@ -450,10 +452,10 @@ fn before_admission(event: Event, at: Moment) -> Moved {
 
 fn registry_admitted(admitted: Admitted, rollback: Option<RollbackWindow>, event: Event, at: Moment) -> Moved {
     match event {
-        Event::CanaryStarted { subject, evidence } => {
+        Event::CanaryStarted { subject, evidence, weight } => {
             same(&admitted.subject, &subject)?;
             valid(&admitted.authorization, at)?;
-            Ok(State::Canary { admitted, gate: evidence, since: at })
+            Ok(State::Canary { admitted, gate: evidence, weight, since: at })
         }
         Event::RolledBackTo => {
             let window = rollback.filter(|window| at.time < window.until).ok_or(Refused::NoRollbackWindow)?;
@@ -469,7 +471,12 @@ fn registry_admitted(admitted: Admitted, rollback: Option<RollbackWindow>, event
     }
 }
 
-fn canary(admitted: Admitted, gate: EvidenceId, since: Moment, event: Event, at: Moment) -> Moved {
+fn canary(
+    admitted: Admitted,
+    (gate, weight, since): (EvidenceId, u16, Moment),
+    event: Event,
+    at: Moment,
+) -> Moved {
     match event {
         Event::Promoted { subject, evidence } => {
             same(&admitted.subject, &subject)?;
@@ -478,7 +485,7 @@ fn canary(admitted: Admitted, gate: EvidenceId, since: Moment, event: Event, at:
         }
         Event::CanaryAborted => Ok(State::RegistryAdmitted { admitted, rollback: None }),
         Event::Renewed { subject, authorization } => {
-            Ok(State::Canary { admitted: renewed(admitted, &subject, authorization, at)?, gate, since })
+            Ok(State::Canary { admitted: renewed(admitted, &subject, authorization, at)?, gate, weight, since })
         }
         other => leave(admitted, AdmittedState::Canary, other, at),
     }
@@ -521,13 +528,13 @@ struct InQuarantine {
 fn quarantined(now: InQuarantine, event: Event, at: Moment) -> Moved {
     let InQuarantine { admitted, was, reason: why, by: whose, since } = now;
     match event {
-        Event::Released { subject, evidence, run_started } => {
+        Event::Released { subject, evidence, run_started, weight } => {
             same(&admitted.subject, &subject)?;
             if run_started < since.revision {
                 return Err(Refused::RunBeforeQuarantine);
             }
             valid(&admitted.authorization, at)?;
-            Ok(State::Canary { admitted, gate: evidence, since: at })
+            Ok(State::Canary { admitted, gate: evidence, weight, since: at })
         }
         Event::Renewed { subject, authorization } => {
             let admitted = renewed(admitted, &subject, authorization, at)?;

@@ -25,6 +25,8 @@ pub struct Policy {
     pub fresh_run_max_age_seconds: u32,
     /// How long a version that was replaced may be brought back in one step, in seconds.
     pub rollback_window_seconds: u32,
+    /// The share of cohorts that a canary serves, in hundredths of a percent.
+    pub canary_weight: u16,
 }
 
 /// What one gate requires.
@@ -45,6 +47,8 @@ pub struct GateRule {
 const WEEK: u32 = 7 * 24 * 3600;
 /// One hour: a promotion rests on what was just seen, and a slow synthetic run must still fit.
 const HOUR: u32 = 3600;
+/// Ten percent: enough cohorts to see something, few enough to bear it.
+const TENTH: u16 = 1_000;
 /// Five minutes: the card is fetched for the admission itself.
 const CARD_AGE: u32 = 300;
 
@@ -70,6 +74,7 @@ impl Policy {
             card_max_age_seconds: CARD_AGE,
             fresh_run_max_age_seconds: HOUR,
             rollback_window_seconds: WEEK,
+            canary_weight: TENTH,
         }
     }
 
@@ -77,7 +82,7 @@ impl Policy {
     #[must_use]
     pub fn digest(&self) -> Digest {
         let value = serde_json::to_value(self).expect("a policy holds only names and numbers");
-        Digest::of(value.to_string().as_bytes())
+        ostiary_canon::json::digest(&value).expect("names and small numbers have a canonical form")
     }
 
     /// What `gate` requires; `None` = the policy does not know the gate, so it never opens.

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use ostiary_admission::Enforcement;
 use ostiary_canon::{AgentId, Digest};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    mode::Enforcement,
     names::{Actor, EnvironmentName},
 };
 

@@ -1,13 +1,15 @@
 //! One try of a version, with its state and its holds: the aggregate that the lifecycle is about.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
+use ostiary_admission::Enforcement;
 use ostiary_canon::{Digest, Profile, Revision};
-use ostiary_record::Outcome;
+use ostiary_record::{Gate, Outcome};
 
 use crate::{
     hold::Hold,
     lifecycle::{Event, State, TransitionError},
-    mode::Enforcement,
     names::{Actor, EnvironmentName, EvidenceId, Moment, RowVersion, VersionRef},
 };
 
@@ -36,6 +38,8 @@ pub struct Version {
     pub implementation_diff: Option<String>,
     /// The newest result of any gate, and its evidence.
     pub newest: Option<(Outcome, EvidenceId)>,
+    /// The gates whose newest telling result is a FAIL, and its evidence: dispatch on the older PASS is over.
+    pub failing: BTreeMap<Gate, EvidenceId>,
     /// The revision that last changed what routers are told.
     pub revision: Revision,
     /// How often the row was written.
@@ -89,6 +93,7 @@ impl Version {
             change_reason,
             implementation_diff,
             newest: None,
+            failing: BTreeMap::new(),
             revision: at.revision,
             row: RowVersion::default(),
         }
@@ -102,6 +107,24 @@ impl Version {
         self.state = self.state.apply(event, at)?;
         self.revision = at.revision;
         Ok(self)
+    }
+
+    /// Takes note of a gate's result. One that could not tell changes nothing about what older ones told.
+    pub fn note(&mut self, gate: Gate, outcome: Outcome, evidence: EvidenceId) {
+        match outcome {
+            Outcome::Fail => {
+                self.failing.insert(gate, evidence.clone());
+            }
+            // Canary and promotion are the same synthetic run at two moments: the younger one speaks for both.
+            Outcome::Pass if matches!(gate, Gate::Canary | Gate::Active) => {
+                self.failing.retain(|failed, _| !matches!(failed, Gate::Canary | Gate::Active));
+            }
+            Outcome::Pass => {
+                self.failing.remove(&gate);
+            }
+            Outcome::Inconclusive | Outcome::NotApplicable => {}
+        }
+        self.newest = Some((outcome, evidence));
     }
 
     /// Whether the registry's word for it holds at `now`.

@@ -31,6 +31,7 @@ pub(crate) struct Columns {
     implementation_diff: Option<String>,
     newest_outcome: Option<String>,
     newest_evidence: Option<String>,
+    failing: String,
     revision: i64,
     row_version: i64,
 }
@@ -42,7 +43,7 @@ macro_rules! select {
             Columns,
             "SELECT v.agent, v.label, v.attempt, v.state, v.facts, v.bundle, v.activated, v.environment, v.submitted_by,
                     v.submitted_at, v.submitted_revision, v.change_reason, v.implementation_diff, v.newest_outcome,
-                    v.newest_evidence, v.revision, v.row_version
+                    v.newest_evidence, v.failing, v.revision, v.row_version
              FROM versions v " + $condition,
             $($bound),*
         )
@@ -198,6 +199,7 @@ impl TryFrom<Columns> for Version {
             change_reason: c.change_reason,
             implementation_diff: c.implementation_diff,
             newest,
+            failing: row.json("failing", &c.failing)?,
             revision: row.revision("revision", c.revision)?,
             row: RowVersion(row.unsigned("row_version", c.row_version)?),
         })
@@ -213,11 +215,12 @@ pub(crate) async fn insert(mut db: Db<'_>, version: &Version) -> Result<(), Stor
     let (bundle, activated) = (version.bundle.to_string(), json(&version.activated));
     let (environment, by) = (version.environment.as_str(), json(&version.submitted_by));
     let (at, revision) = (nanos(version.submitted_at.time), int(version.revision.0));
-    let row = int(version.row.0);
+    let (row, failing) = (int(version.row.0), json(&version.failing));
     let query = sqlx::query!(
         "INSERT INTO versions (agent, label, attempt, state, facts, bundle, activated, environment, submitted_by,
-                               submitted_at, submitted_revision, change_reason, implementation_diff, revision, row_version)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                               submitted_at, submitted_revision, change_reason, implementation_diff, failing, revision,
+                               row_version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         agent,
         label,
         attempt,
@@ -231,6 +234,7 @@ pub(crate) async fn insert(mut db: Db<'_>, version: &Version) -> Result<(), Stor
         revision,
         version.change_reason,
         version.implementation_diff,
+        failing,
         revision,
         row
     );
@@ -247,14 +251,16 @@ pub(crate) async fn update(mut db: Db<'_>, version: &Version) -> Result<(), Stor
         None => (None, None),
     };
     let (revision, read, next) = (int(version.revision.0), int(version.row.0), int(version.row.next().0));
+    let failing = json(&version.failing);
     let query = sqlx::query!(
         "UPDATE versions
-         SET state = ?, facts = ?, newest_outcome = ?, newest_evidence = ?, revision = ?, row_version = ?
+         SET state = ?, facts = ?, newest_outcome = ?, newest_evidence = ?, failing = ?, revision = ?, row_version = ?
          WHERE agent = ? AND label = ? AND attempt = ? AND row_version = ?",
         state,
         facts,
         outcome,
         evidence,
+        failing,
         revision,
         next,
         agent,

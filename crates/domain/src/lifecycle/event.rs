@@ -61,6 +61,8 @@ pub enum Event {
         subject: Subject,
         /// The evidence of it.
         evidence: EvidenceId,
+        /// The share of cohorts, in hundredths of a percent.
+        weight: u16,
     },
     /// The canary goes back.
     CanaryAborted,
@@ -97,6 +99,8 @@ pub enum Event {
         evidence: EvidenceId,
         /// The store's revision when the run started.
         run_started: Revision,
+        /// The share of cohorts, in hundredths of a percent.
+        weight: u16,
     },
     /// Ended by a person.
     Deprecated {
