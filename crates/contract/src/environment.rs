@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     decode::{Cx, Decode, Located, choice, file_type},
-    problem::Problems,
+    problem::{Code, Problem, Problems},
+    secrets,
     yaml::{self, Node},
 };
 
@@ -193,36 +194,53 @@ impl Default for Budget {
 // === impl Environment ===
 
 impl Environment {
-    /// Reads `environment.yaml`; `file` is its name in messages.
+    /// Reads `environment.yaml` for a run by this build; `file` is its name in messages.
     ///
     /// # Errors
     /// Everything that is wrong with it, including settings that this build cannot honour.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, Problems> {
-        let (read, problems) = Self::read(file, bytes);
+        Self::read(file, bytes, Self::check_supported)
+    }
+
+    /// Reads `environment.yaml` by its format alone: for keeping it, and for builds that honour more than this one.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn well_formed(file: &str, bytes: &[u8]) -> Result<Self, Problems> {
+        Self::read(file, bytes, |_, _, _| ())
+    }
+
+    fn read(file: &str, bytes: &[u8], further: impl FnOnce(&Self, &Node, &mut Cx<'_>)) -> Result<Self, Problems> {
+        let mut cx = Cx::new(file);
+        cx.problems.extend(secrets::scan(file, bytes).into_iter().filter(|p| p.code == Code::SecretFound).map(inline));
+        let read = match yaml::read(file, bytes, yaml::Limits::default()) {
+            Ok(root) => {
+                let read = EnvironmentFile::decode(&root, &mut cx).map(|f| f.environment);
+                if let (Some(environment), Some(node)) = (&read, root.get("environment")) {
+                    environment.check(node, &mut cx);
+                    further(environment, node, &mut cx);
+                }
+                read
+            }
+            Err(problems) => {
+                cx.problems.extend(problems);
+                None
+            }
+        };
         match read {
-            Some(environment) if problems.is_empty() => Ok(environment),
+            Some(environment) if cx.problems.is_empty() => Ok(environment),
             _ => {
-                let mut problems = Problems(problems);
+                let mut problems = Problems(cx.problems);
+                secrets::hide_values(&mut problems.0);
                 problems.sort();
                 Err(problems)
             }
         }
     }
-
-    fn read(file: &str, bytes: &[u8]) -> (Option<Self>, Vec<crate::problem::Problem>) {
-        let node = match yaml::read(file, bytes, yaml::Limits::default()) {
-            Ok(node) => node,
-            Err(problems) => return (None, problems),
-        };
-        let mut cx = Cx::new(file);
-        let read = EnvironmentFile::decode(&node, &mut cx).map(|f| f.environment);
-        if let Some(environment) = &read {
-            environment.check(environment_node(&node), &mut cx);
-        }
-        (read, cx.problems)
-    }
 }
 
-fn environment_node(root: &Node) -> &Node {
-    root.get("environment").unwrap_or(root)
+/// A secret in an environment: there it could have been referred to.
+fn inline(mut problem: Problem) -> Problem {
+    problem.code = Code::SecretInline;
+    problem.hint("put it into a variable and name the variable")
 }

@@ -8,6 +8,7 @@ pub mod decode;
 pub mod environment;
 pub mod file;
 pub mod problem;
+pub mod schema;
 pub mod secrets;
 pub mod yaml;
 

@@ -160,8 +160,6 @@ codes! {
     TerminalContradicts = "TERMINAL_CONTRADICTS",
     /// A reason code that neither the catalogue nor the bundle knows.
     ReasonUnknown = "REASON_UNKNOWN",
-    /// An example whose own fixture contradicts it.
-    FixtureContradicts = "FIXTURE_CONTRADICTS",
     /// Two statements of the bundle exclude each other.
     Contradiction = "CONTRADICTION",
     // --- what must never be in a bundle ---

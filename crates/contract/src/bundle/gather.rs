@@ -94,6 +94,7 @@ pub(super) fn load(files: &Files) -> Result<Bundle, Problems> {
 
 fn sorted(problems: Vec<Problem>) -> Problems {
     let mut problems = Problems(problems);
+    secrets::hide_values(&mut problems.0);
     problems.sort();
     problems
 }
