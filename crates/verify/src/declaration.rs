@@ -1,8 +1,47 @@
-//! Checks of the declaration layer.
+//! Checks of the declaration layer: what the card and the contract say, before anything is called.
 
-use crate::check::Check;
+use ostiary_protocol::a2a::Card;
+use ostiary_record::{EventRef, Finding, ReasonCode};
+
+use crate::{check::Check, discover::CARD, facts::Facts};
+
+mod extension;
+mod https;
+mod interface;
+mod modes;
+mod pinned;
+mod pins;
+mod required;
+mod skill_ids;
 
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
-    Vec::new()
+    vec![
+        Box::new(pins::Pins),
+        Box::new(required::Required),
+        Box::new(pinned::Pinned),
+        Box::new(https::Https),
+        Box::new(interface::Supported),
+        Box::new(skill_ids::SkillIds),
+        Box::new(modes::Modes),
+        Box::new(extension::RequiredExtension),
+    ]
+}
+
+/// The served card with the event that holds it.
+///
+/// # Errors
+/// The finding where there is none to judge: the contract declares no card, or it could not be had or read. That it
+/// could not be read is a failure of `a2a.card.required` alone.
+fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Finding> {
+    let document = facts.card_document();
+    match (facts.card(), document) {
+        (Some(value), Some((_, at))) => Ok((Card::new(value.clone()), vec![at])),
+        (None, None) if facts.bundle().card.is_none() => Err(no_card_declared(facts)),
+        _ => Err(facts.inconclusive(ReasonCode::CardUnavailable, CARD, "the card could not be fetched or read")),
+    }
+}
+
+fn no_card_declared(facts: &Facts<'_>) -> Finding {
+    facts.not_applicable("contract.yaml", "/contract_bundle/declarations/agent_card")
 }

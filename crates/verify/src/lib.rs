@@ -16,13 +16,19 @@ pub mod scenario;
 pub mod stage;
 pub mod statement;
 
+mod answers;
 mod authorization;
+mod cases;
 mod contract_view;
 mod declaration;
 mod meter;
 mod protocol;
+mod refusal;
 mod scenarios;
+mod schema_detail;
 mod schema;
+#[cfg(test)]
+mod testing;
 
 pub use check::{Check, CheckSpec, Input, Reads};
 pub use drive::{Allowance, Ports, Request, drive};

@@ -1,0 +1,132 @@
+//! What came back in the recordings, decoded: checks speak of answers and refusals, whatever the binding was.
+
+use ostiary_protocol::a2a::{
+    Answer, Binding, ErrorKind, Reply, StreamItem, TaskView, codec,
+    reply::Silence,
+    trace::{Origin, Traces},
+};
+use ostiary_record::{EventRef, Finding, ReasonCode, Seq, view::ExchangeView};
+
+use crate::facts::{Facts, Tape};
+
+/// One recorded exchange with its decoded answer.
+pub(crate) struct Answered<'a> {
+    /// Its recording.
+    pub(crate) tape: Tape<'a>,
+    /// The exchange.
+    pub(crate) exchange: ExchangeView<'a>,
+    /// The answer.
+    pub(crate) reply: Reply,
+}
+
+/// All exchanges of the check's recordings, in order.
+pub(crate) fn all<'a>(facts: &Facts<'a>) -> Vec<Answered<'a>> {
+    let binding = binding(facts);
+    let read = |(tape, exchange): (Tape<'a>, ExchangeView<'a>)| {
+        let reply = codec::read(&binding, &exchange).ok()?;
+        Some(Answered { tape, exchange, reply })
+    };
+    facts.exchanges().into_iter().filter_map(read).collect()
+}
+
+/// The exchanges of one scenario.
+pub(crate) fn of<'a>(facts: &Facts<'a>, scenario: &str) -> Vec<Answered<'a>> {
+    all(facts).into_iter().filter(|a| a.tape.recording.scenario.0 == scenario).collect()
+}
+
+/// The exchanges that meant one operation.
+pub(crate) fn asking<'a>(facts: &Facts<'a>, operation: &str) -> Vec<Answered<'a>> {
+    all(facts).into_iter().filter(|a| a.operation() == operation).collect()
+}
+
+/// The binding of the judged profile.
+pub(crate) fn binding(facts: &Facts<'_>) -> Binding {
+    let interface = facts.profile().and_then(|p| facts.discovered().interface(p));
+    interface.map_or(Binding::JsonRpc, |i| Binding::parse(&i.binding))
+}
+
+/// The states that tasks were seen in, all recordings of one tape together.
+pub(crate) fn traces<'a>(facts: &Facts<'a>) -> Vec<(Tape<'a>, Traces)> {
+    let mut out: Vec<(Tape<'a>, Traces)> = facts.tapes().iter().map(|t| (*t, Traces::default())).collect();
+    for answered in all(facts) {
+        if let Some((_, traces)) = out.iter_mut().find(|(t, _)| t.index == answered.tape.index) {
+            answered.trace_into(traces);
+        }
+    }
+    out
+}
+
+// === impl Answered ===
+
+impl Answered<'_> {
+    /// The operation meant; empty for a raw request.
+    pub(crate) fn operation(&self) -> &str {
+        self.exchange.intent.map_or("", |op| op.0.as_str())
+    }
+
+    /// Citations of request and decisive answer.
+    pub(crate) fn cite(&self) -> Vec<EventRef> {
+        self.tape.cite_exchange(&self.exchange)
+    }
+
+    /// A citation of one event of it.
+    pub(crate) fn at(&self, seq: Seq) -> Vec<EventRef> {
+        vec![self.tape.cite(seq)]
+    }
+
+    /// The value of an axis of the variant.
+    pub(crate) fn axis(&self, name: &str) -> &str {
+        self.tape.recording.axes.values.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether the answer is one to judge by its content: something came, and it was no request for patience.
+    pub(crate) fn unusable(&self, facts: &Facts<'_>) -> Option<Finding> {
+        let what = format!("answer:{}", if self.operation().is_empty() { "raw" } else { self.operation() });
+        let inconclusive = |reason, why: String| {
+            Some(facts.inconclusive(reason, what.clone(), why).at_exchange(self.exchange.id))
+        };
+        if self.reply.is_rate_limited() {
+            return inconclusive(ReasonCode::TargetRateLimited, "the candidate asked for patience".to_owned());
+        }
+        match self.reply.silence()? {
+            Silence::Deadline => inconclusive(ReasonCode::TargetUnresponsive, "no answer before our deadline".to_owned()),
+            Silence::Broken(why) => inconclusive(ReasonCode::TargetUnreachable, format!("no answer: {why}")),
+            Silence::Limit(which) => inconclusive(ReasonCode::BudgetExceeded, format!("bound `{which}` was hit")),
+            Silence::Unfinished => inconclusive(ReasonCode::ObservationIncomplete, "the exchange was not finished".to_owned()),
+            Silence::Empty => None,
+        }
+    }
+
+    /// Whether the credential was refused, so that nothing else can be told from the answer.
+    pub(crate) fn credential_refused(&self) -> bool {
+        let kind = self.reply.error().and_then(|(e, _)| e.kind());
+        matches!(kind, Some(ErrorKind::Unauthenticated | ErrorKind::Forbidden))
+    }
+
+    /// A task in the answer to a read or cancel.
+    pub(crate) fn task(&self) -> Option<(TaskView<'_>, Seq)> {
+        let (value, seq) = self.reply.result()?;
+        TaskView::of(value).map(|task| (task, seq))
+    }
+
+    /// The first item, where it reads as one.
+    pub(crate) fn first_item(&self) -> Option<(StreamItem<'_>, Seq)> {
+        let (seq, item) = self.reply.stream_items().next()?;
+        item.ok().map(|item| (item, seq))
+    }
+
+    fn trace_into(&self, traces: &mut Traces) {
+        let bare_task = matches!(self.operation(), "GetTask" | "CancelTask");
+        let origin = |seq| Origin { at: self.tape.cite(seq), exchange: self.exchange.id, asked: self.exchange.sent.seq };
+        for item in &self.reply.items {
+            let Answer::Result(value) = &item.answer else { continue };
+            if bare_task {
+                if let Some(task) = TaskView::of(value) {
+                    traces.see_task(task, origin(item.seq));
+                }
+            } else if let Ok(read) = StreamItem::read(value) {
+                traces.see_item(&read, origin(item.seq));
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `a2a.card.interface_supported`: what is to be activated can be exercised (C-03, V-03).
+
+use ostiary_canon::Profile;
+use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
+
+use crate::{
+    check::{Check, CheckSpec, Input, Reads},
+    declaration::served,
+    discover::{CARD, Interface},
+    facts::Facts,
+};
+
+/// The check.
+pub(super) struct Supported;
+
+static SPEC: CheckSpec = CheckSpec {
+    id: "a2a.card.interface_supported",
+    version: 1,
+    summary: "Each interface to be activated has a binding and version that the harness exercises.",
+    layer: Layer::Declaration,
+    gate: Gate::Static,
+    covers: &["C-03"],
+    reads: Reads::Declarations,
+    depends: &[Input::Card, Input::Contract],
+    reasons: &[ReasonCode::InterfaceUnsupported],
+    severity: Severity::Error,
+    liar: "an_activated_interface_of_an_unknown_binding_is_caught",
+};
+
+impl Check for Supported {
+    fn spec(&self) -> &'static CheckSpec {
+        &SPEC
+    }
+
+    /// What the contract wants activated must be exercisable. Where it says nothing, one exercisable interface will do;
+    /// the others are warned about, since no evidence will hold for them.
+    fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
+        let at = match served(facts) {
+            Ok((_, at)) => at,
+            Err(finding) => return vec![finding],
+        };
+        let declared = &facts.discovered().interfaces;
+        let wanted: Vec<&Profile> = facts.bundle().coverage.activate.iter().map(|p| &p.value).collect();
+        let mut out: Vec<Finding> = wanted.iter().filter_map(|p| activated(facts, p, &at)).collect();
+        let usable = declared.iter().any(Interface::exercisable);
+        let severity = if usable { Severity::Warning } else { Severity::Error };
+        let named = |i: &Interface| wanted.iter().any(|p| Some(p.protocol()) == i.protocol().as_deref());
+        let rest = declared.iter().filter(|i| !i.exercisable() && !named(i));
+        out.extend(rest.map(|i| unsupported(facts, i, &at).as_severity(severity)));
+        if !out.iter().any(|f| f.severity == Severity::Error) {
+            out.push(if usable { facts.pass(at) } else { none(facts, at) });
+        }
+        out
+    }
+}
+
+fn activated(facts: &Facts<'_>, profile: &Profile, at: &[EventRef]) -> Option<Finding> {
+    match facts.discovered().interface(profile) {
+        Some(interface) if interface.exercisable() => None,
+        Some(interface) => Some(unsupported(facts, interface, at)),
+        None => {
+            let expected = format!("an interface for `{profile}`, which the contract wants activated");
+            Some(facts.fail(ReasonCode::InterfaceUnsupported, at.to_vec(), expected, "no such interface in the card"))
+        }
+    }
+}
+
+fn unsupported(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Finding {
+    let observed = format!("{} {}", interface.binding, interface.protocol_version);
+    let expected = "a binding and version that the harness exercises (JSONRPC 1.0)";
+    let finding = facts.fail(ReasonCode::InterfaceUnsupported, at.to_vec(), expected, observed);
+    finding.at_pointer(CARD, interface.pointer.clone())
+}
+
+fn none(facts: &Facts<'_>, at: Vec<EventRef>) -> Finding {
+    facts.fail(ReasonCode::InterfaceUnsupported, at, "an interface that can be exercised", "none with binding and version")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Driven, World, caught, passes, warnings};
+
+    fn second(binding: &str, activate: &str) -> Driven {
+        let mut world = World::with_card(|card| {
+            let other = json!({"url": "https://agent.example.test/x", "protocolBinding": binding, "protocolVersion": "1.0"});
+            card["supportedInterfaces"].as_array_mut().unwrap().push(other);
+        });
+        if !activate.is_empty() {
+            world.put("coverage.yaml", &format!("activate: [{activate}]\n"));
+        }
+        world.drive()
+    }
+
+    #[test]
+    fn a_supported_interface_passes() {
+        passes(&Supported, &World::honest().drive());
+    }
+
+    #[test]
+    fn an_activated_interface_of_an_unknown_binding_is_caught() {
+        caught(&Supported, &second("GRPC", "a2a-grpc-1.0"), ReasonCode::InterfaceUnsupported);
+        let only = World::with_card(|card| card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0"));
+        caught(&Supported, &only.drive(), ReasonCode::InterfaceUnsupported);
+        caught(&Supported, &second("JSONRPC", "a2a-jsonrpc-7.0"), ReasonCode::InterfaceUnsupported);
+    }
+
+    #[test]
+    fn what_is_declared_beside_is_warned_about() {
+        let driven = second("GRPC", "");
+        passes(&Supported, &driven);
+        assert_eq!(warnings(&Supported, &driven), [ReasonCode::InterfaceUnsupported]);
+    }
+}
