@@ -114,6 +114,12 @@ catalogue! {
     StreamTruncated = "STREAM_TRUNCATED", PROTOCOL, Never,
         "A stream ended before a terminal or interrupted state.",
         "Send the terminal status before closing the stream.";
+    StreamNotClosed = "STREAM_NOT_CLOSED", PROTOCOL, Never,
+        "A stream went on, or stayed open, after its task had reached a terminal state.",
+        "Close the stream right after the terminal status.";
+    StreamOrderInvalid = "STREAM_ORDER_INVALID", PROTOCOL, Never,
+        "A stream begins with, or carries, something else than the specification allows at that place.",
+        "Begin with the task or a single message; then send only updates of that task.";
     StreamNotIncremental = "STREAM_NOT_INCREMENTAL", PROTOCOL, Never,
         "Streaming is declared and everything came as one late frame.",
         "Send events as they happen.";
