@@ -26,7 +26,8 @@ pub use guard::ENGINE_REASONS;
 /// How to judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// The layers asked for; `None` = those that the run's gate requires, see [`layers_of`].
+    /// The layers asked for; `None` = those of the checks in `only`, or those that the run's gate requires, see
+    /// [`layers_of`].
     pub layers: Option<BTreeSet<Layer>>,
     /// Only these checks, scenarios or cases; empty = all of the gate.
     pub only: Vec<String>,

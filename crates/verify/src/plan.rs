@@ -118,6 +118,14 @@ impl PlanInput<'_> {
         self.discovered.interface(profile)
     }
 
+    /// Whether a case is among what was asked for.
+    #[must_use]
+    pub fn wants_case(&self, id: &str) -> bool {
+        let cases = &self.bundle.cases;
+        let named = |only: &String| cases.iter().any(|c| c.id == *only);
+        !self.only.iter().any(named) || self.only.iter().any(|only| only == id)
+    }
+
     /// A member of the card's `capabilities`; absent = not declared.
     #[must_use]
     pub fn declares(&self, capability: &str) -> bool {
@@ -145,6 +153,8 @@ fn wanted<'h>(harness: &'h Harness, input: &PlanInput<'_>, checks: &[&dyn Check]
         ids.extend(harness.scenarios().map(|s| s.spec().id));
     }
     ids.extend(harness.scenarios().map(|s| s.spec().id).filter(|id| input.only.iter().any(|only| only == id)));
+    let named = input.bundle.cases.iter().filter(|c| input.only.contains(&c.id));
+    ids.extend(named.flat_map(crate::cases::scenarios_of));
     loop {
         let controls = harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter_map(|s| match s.spec().control {
             Control::By(id) => Some(id),

@@ -1,8 +1,41 @@
-//! Checks of the protocol layer.
+//! Checks of the protocol layer: messages, versions, streams, the task machine, errors.
 
 use crate::check::Check;
 
+mod cancel_terminal;
+mod duplicates;
+mod error_codes;
+mod error_shape;
+mod machine;
+mod response;
+mod stream_closes;
+mod stream_order;
+mod stream_undeclared;
+mod stream_works;
+mod terminal_kept;
+mod terminal_message;
+mod timestamps;
+mod version;
+mod version_accepted;
+
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
-    Vec::new()
+    let mut out: Vec<Box<dyn Check>> = vec![
+        Box::new(response::Response),
+        Box::new(version_accepted::VersionAccepted),
+        Box::new(version::VersionEnforced),
+        Box::new(stream_undeclared::StreamUndeclared),
+        Box::new(stream_works::StreamWorks),
+    ];
+    out.extend(stream_order::StreamOrder::ALL.map(|c| Box::new(c) as Box<dyn Check>));
+    out.push(Box::new(stream_closes::StreamCloses));
+    out.push(Box::new(machine::Machine));
+    out.extend(terminal_kept::TerminalKept::ALL.map(|c| Box::new(c) as Box<dyn Check>));
+    out.push(Box::new(terminal_message::TerminalMessage));
+    out.push(Box::new(cancel_terminal::CancelTerminal));
+    out.push(Box::new(timestamps::Timestamps));
+    out.push(Box::new(duplicates::Duplicates));
+    out.push(Box::new(error_codes::ErrorCodes));
+    out.push(Box::new(error_shape::ErrorShape));
+    out
 }

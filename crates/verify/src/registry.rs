@@ -56,10 +56,19 @@ impl Harness {
         };
         let named = move |c: &dyn Check| {
             let spec = c.spec();
-            let hit = |o: &String| o == spec.id || spec.reads.scenarios().contains(&o.as_str());
+            let hit = |o: &String| {
+                let case = spec.id.starts_with("case.") && !self.knows(o);
+                o == spec.id || spec.reads.scenarios().contains(&o.as_str()) || case
+            };
             only.is_empty() || only.iter().any(hit)
         };
         self.checks().filter(move |c| asked(c.spec().gate) && named(*c))
+    }
+
+    /// Whether a name is that of a check or scenario; else it can only be a case's.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.checks().any(|c| c.spec().id == name) || self.scenario(name).is_some()
     }
 
     /// How many controls stand before a scenario.
@@ -82,7 +91,9 @@ impl Harness {
 /// All scenarios of the product.
 #[must_use]
 pub fn scenarios() -> Vec<Box<dyn Scenario>> {
-    crate::scenarios::all()
+    let mut all = crate::scenarios::all();
+    all.extend(crate::cases::scenarios());
+    all
 }
 
 /// All checks of the product, by layer.
@@ -93,6 +104,7 @@ pub fn checks() -> Vec<Box<dyn Check>> {
         crate::schema::checks(),
         crate::protocol::checks(),
         crate::authorization::checks(),
+        crate::cases::checks(),
     ];
     layers.into_iter().flatten().collect()
 }

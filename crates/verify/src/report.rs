@@ -34,7 +34,7 @@ pub(crate) fn report(scene: &Scene<'_>, findings: Vec<Finding>) -> Report {
     let outcomes = outcomes(scene, &findings);
     let statement = statement::statement(scene, &outcomes, &findings);
     let producer = scene.bundle.contract.producer.digest();
-    let whole = CONTRACT_LAYERS.iter().all(|l| outcomes.asked.contains(l));
+    let whole = scene.options.only.is_empty() && CONTRACT_LAYERS.iter().all(|l| outcomes.asked.contains(l));
     Report {
         verdict: outcomes.verdict,
         verified_at: scene.run.started_at.clone(),
@@ -57,7 +57,7 @@ pub(crate) fn report(scene: &Scene<'_>, findings: Vec<Finding>) -> Report {
 /// Aggregates by layer and profile. What is below error severity never counts; a proven FAIL counts in a layer that
 /// nobody asked for, too.
 fn outcomes(scene: &Scene<'_>, findings: &[Finding]) -> Outcomes {
-    let asked = scene.options.layers.clone().unwrap_or_else(|| layers_of(scene.run.gate));
+    let asked = asked(scene);
     let wanted: BTreeSet<Profile> = activated(scene.bundle, scene.discovered).into_iter().collect();
     let counting: Vec<&Finding> = findings.iter().filter(|f| f.severity == Severity::Error).collect();
     let gating = |f: &&&Finding| f.profile.as_ref().is_none_or(|p| wanted.contains(p));
@@ -74,6 +74,18 @@ fn outcomes(scene: &Scene<'_>, findings: &[Finding]) -> Outcomes {
         }
     }
     Outcomes { asked, layers, verdict, passed, failed }
+}
+
+/// The layers asked for: by name, by the checks named, or by the gate.
+fn asked(scene: &Scene<'_>) -> BTreeSet<Layer> {
+    let options = scene.options;
+    if let Some(layers) = &options.layers {
+        return layers.clone();
+    }
+    if options.only.is_empty() {
+        return layers_of(scene.run.gate);
+    }
+    scene.harness.checks_for(scene.run.gate, &options.only).map(|c| c.spec().layer).collect()
 }
 
 /// The outcome of a layer; `None` when it was not asked for and nothing failed in it.

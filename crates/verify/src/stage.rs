@@ -144,11 +144,30 @@ impl Stage<'_> {
     /// When nobody plays the role, or the target cannot be reached.
     pub async fn open(&mut self, role: Role) -> Result<ChannelHandle, CouldNotRun> {
         let actor = self.actor(role).await?;
+        self.mark(&role_mark(role), Some(&actor.id.0));
+        self.open_actor(actor).await
+    }
+
+    /// Opens a channel to the profile's interface as a subject that a case names.
+    ///
+    /// # Errors
+    /// When the environment has no such subject, or the target cannot be reached.
+    pub async fn open_subject(&mut self, subject: &ActorId) -> Result<ChannelHandle, CouldNotRun> {
+        let actor = self.credential_of(subject).await?;
+        self.open_actor(actor).await
+    }
+
+    /// What a scenario returns when the environment has no subject that it needs.
+    pub fn no_subject(&mut self, why: impl Into<String>) -> CouldNotRun {
+        self.blocked = Some(ReasonCode::SubjectMissing);
+        CouldNotRun::Setup { what: "subject".to_owned(), why: why.into() }
+    }
+
+    async fn open_actor(&mut self, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
         let target = self.interface()?.target.clone();
         for (_, value) in &actor.credentials {
             self.tape.hide(value.strip_prefix("Bearer ").unwrap_or(value), &actor.id);
         }
-        self.mark(&role_mark(role), Some(&actor.id.0));
         let exchange = Limits::default().exchange.min(self.budget.time);
         let limits = Limits { exchange, ..Limits::default() };
         let channel = self.ports.transport.open(&self.tape, &target, &actor, limits).await?;
@@ -275,20 +294,19 @@ impl Stage<'_> {
         if role == Role::Anonymous {
             return Ok(Actor { id: ANONYMOUS.into(), credentials: Vec::new() });
         }
-        let missing = |why: String| CouldNotRun::Setup { what: format!("subject for role {}", role.as_str()), why };
-        let Some(id) = self.cast.get(&role) else {
-            self.blocked = Some(ReasonCode::SubjectMissing);
-            return Err(missing("no subject of the environment can play it".to_owned()));
-        };
-        if id.0 == ANONYMOUS {
-            return Ok(Actor { id: id.clone(), credentials: Vec::new() });
+        match self.cast.get(&role).cloned() {
+            Some(id) => self.credential_of(&id).await,
+            None => Err(self.no_subject(format!("no subject of the environment can play the role {}", role.as_str()))),
         }
-        match self.ports.identity.actor(id).await? {
+    }
+
+    async fn credential_of(&mut self, subject: &ActorId) -> Result<Actor, CouldNotRun> {
+        if subject.0 == ANONYMOUS {
+            return Ok(Actor { id: subject.clone(), credentials: Vec::new() });
+        }
+        match self.ports.identity.actor(subject).await? {
             Some(actor) => Ok(actor),
-            None => {
-                self.blocked = Some(ReasonCode::SubjectMissing);
-                Err(missing(format!("no credential for `{id}`")))
-            }
+            None => Err(self.no_subject(format!("no credential for `{subject}`"))),
         }
     }
 

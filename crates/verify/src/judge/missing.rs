@@ -52,6 +52,15 @@ fn undriven(scene: &Scene<'_>, spec: &CheckSpec, unit: &Unit<'_>, tapes: &[Tape<
     }
 }
 
+/// The variants that were planned beside those that were driven, and not driven: a PASS does not hold for them.
+pub(super) fn partly_skipped(scene: &Scene<'_>, spec: &CheckSpec, unit: &Unit<'_>) -> Option<Gap> {
+    let Reads::Each(ids) = spec.reads else { return None };
+    let n = scene.run.not_run.iter().find(|n| ids.contains(&n.scenario.0.as_str()) && unit.holds(&n.axes))?;
+    let variant: Vec<String> = n.axes.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let what = format!("scenario:{} {}", n.scenario, variant.join(" "));
+    Some(Gap { reason: n.reason, what: what.trim_end().to_owned(), remedy: n.why.clone() })
+}
+
 fn not_run(scene: &Scene<'_>, unit: &Unit<'_>, scenario: &str) -> Gap {
     let what = format!("scenario:{scenario}");
     match skipped(scene, scenario, |axes| unit.holds(axes)) {

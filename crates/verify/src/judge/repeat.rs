@@ -8,7 +8,7 @@ use crate::{
     facts::{Facts, Tape},
     judge::{
         Scene, guard,
-        missing::{Gap, judgeable},
+        missing::{Gap, judgeable, partly_skipped},
         unit::Unit,
     },
 };
@@ -26,7 +26,11 @@ fn judge_one<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>, n: u3
     match judgeable(scene, check.spec(), unit, &tapes) {
         Ok(tapes) => {
             let facts = facts(scene, check.spec(), unit, tapes);
-            guard::guarded(&facts, scene.run, check.judge(&facts))
+            let findings = guard::guarded(&facts, scene.run, check.judge(&facts));
+            match partly_skipped(scene, check.spec(), unit) {
+                Some(gap) => without_pass(&facts, findings, gap),
+                None => findings,
+            }
         }
         Err(gaps) => {
             let facts = facts(scene, check.spec(), unit, tapes);
@@ -37,6 +41,16 @@ fn judge_one<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>, n: u3
             gaps.into_iter().map(|gap| gap_finding(&facts, gap)).collect()
         }
     }
+}
+
+/// The findings that hold although a variant was not driven.
+fn without_pass(facts: &Facts<'_>, mut findings: Vec<Finding>, gap: Gap) -> Vec<Finding> {
+    let before = findings.len();
+    findings.retain(|f| f.verdict.outcome() != Outcome::Pass);
+    if findings.len() < before {
+        findings.push(gap_finding(facts, gap));
+    }
+    findings
 }
 
 fn gap_finding(facts: &Facts<'_>, gap: Gap) -> Finding {

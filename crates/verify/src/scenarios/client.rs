@@ -7,7 +7,7 @@ use ostiary_protocol::a2a::{
     Binding, Call, Card, ErrorKind, Operation, Reply, StreamItem, TaskState, TaskView, codec,
     operation::{SendMessage, UserMessage},
 };
-use ostiary_record::{Recording, ports::CouldNotRun, ports::Outbound};
+use ostiary_record::{ActorId, Recording, ports::CouldNotRun, ports::Outbound};
 use serde_json::Value;
 
 use crate::{
@@ -56,10 +56,20 @@ pub(crate) struct TaskRef {
 impl Client {
     /// Opens a channel to the profile's interface as a role.
     pub(crate) async fn open(stage: &mut Stage<'_>, role: Role) -> Result<Self, CouldNotRun> {
+        let channel = stage.open(role).await?;
+        Self::on(stage, channel)
+    }
+
+    /// Opens a channel to the profile's interface as a subject of the environment.
+    pub(crate) async fn open_subject(stage: &mut Stage<'_>, subject: &ActorId) -> Result<Self, CouldNotRun> {
+        let channel = stage.open_subject(subject).await?;
+        Self::on(stage, channel)
+    }
+
+    fn on(stage: &Stage<'_>, channel: ChannelHandle) -> Result<Self, CouldNotRun> {
         let interface = stage.interface()?;
         let (binding, tenant) = (Binding::parse(&interface.binding), interface.tenant.clone());
         let extensions = stage.card().map(required_extensions).unwrap_or_default();
-        let channel = stage.open(role).await?;
         Ok(Self { channel, binding, tenant, extensions, next_id: 0 })
     }
 

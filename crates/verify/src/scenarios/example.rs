@@ -98,7 +98,7 @@ fn card_example(text: &str, modes: &[&str]) -> Vec<Value> {
 }
 
 /// The parts of a fixture: itself where it is a list of parts or has one, else its content in the first mode that fits.
-fn parts(fixture: &Value, modes: &[&str]) -> Vec<Value> {
+pub(crate) fn parts(fixture: &Value, modes: &[&str]) -> Vec<Value> {
     if let Some(parts) = fixture.get("parts").and_then(Value::as_array) {
         return parts.clone();
     }

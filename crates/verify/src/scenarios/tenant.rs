@@ -89,7 +89,7 @@ async fn own_task(stage: &mut Stage<'_>, client: &mut Client) -> Result<Option<S
 }
 
 /// An id of the same form as `id` that names none of both tasks: each hexadecimal digit moved on by one.
-fn unlike(id: &str, other: &str) -> String {
+pub(crate) fn unlike(id: &str, other: &str) -> String {
     let shift = |by: u32| -> String {
         let moved = |c: char| match c.to_digit(16) {
             Some(digit) if !c.is_ascii_uppercase() => char::from_digit((digit + by) % 16, 16).unwrap_or(c),

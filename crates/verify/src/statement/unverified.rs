@@ -22,6 +22,9 @@ pub(crate) fn unverified(
     kinds: &Kinds,
 ) -> Vec<String> {
     let mut out: Vec<String> = kinds.missing().map(str::to_owned).collect();
+    if !scene.options.only.is_empty() {
+        out.push(format!("all checks but those asked for ({})", scene.options.only.join(", ")));
+    }
     out.extend(layers(outcomes));
     out.extend(undecided(findings));
     out.extend(profiles(scene, outcomes));

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use ostiary_contract::Bundle;
-use ostiary_record::{EventRef, Finding, Gate, Layer, Outcome, ReasonCode, Report, Run, Seq, Severity, Strength, Verdict};
+use ostiary_record::{
+    EventRef, Finding, Gate, Layer, Outcome, ReasonCode, Report, Run, Seq, Severity, Strength, Verdict,
+};
 use ostiary_verify::{Check, CheckSpec, Control, Harness, JudgeOptions, Reads, Role, Scenario, judge, judge_check};
 
 use crate::support::{Answer, OK, PROFILE, ask, ask_as, bundle, declared, request, run, says, spec, wants_200, world};
@@ -88,7 +90,8 @@ fn a_failure_names_layer_gate_profile_and_evidence() {
 fn a_pass_that_cites_what_does_not_exist_is_a_fault_of_the_harness() {
     let bundle = bundle(&[]);
     let nowhere = EventRef { recording: 1, seq: Seq(9_999) };
-    let liar = says(spec("t.liar", Layer::Protocol, Reads::Each(&["s.one"])), move |f| vec![f.pass(vec![nowhere.clone()])]);
+    let liar =
+        says(spec("t.liar", Layer::Protocol, Reads::Each(&["s.one"])), move |f| vec![f.pass(vec![nowhere.clone()])]);
     let (_, report) = judged(&harness(vec![liar]), &bundle, OK);
     assert_eq!(reason(of(&report, "t.liar")), Some(ReasonCode::HarnessFault));
     assert_eq!(report.verdict, Outcome::Inconclusive);
@@ -123,10 +126,9 @@ fn a_check_that_says_nothing_or_breaks_its_own_specification_is_inconclusive() {
 #[test]
 fn a_scenario_that_was_not_driven_is_never_a_pass() {
     let bundle = bundle(&[]);
-    let generous = |id, reads| {
-        says(spec(id, Layer::Protocol, reads), |f| vec![f.pass(f.discovery_event())])
-    };
-    let more = vec![generous("t.each", Reads::Each(&["s.one", "s.never"])), generous("t.any", Reads::Any(&["s.never"]))];
+    let generous = |id, reads| says(spec(id, Layer::Protocol, reads), |f| vec![f.pass(f.discovery_event())]);
+    let more =
+        vec![generous("t.each", Reads::Each(&["s.one", "s.never"])), generous("t.any", Reads::Any(&["s.never"]))];
     let (_, report) = judged(&harness(more), &bundle, OK);
     assert_eq!(reason(of(&report, "t.each")), Some(ReasonCode::ScenarioNotRun));
     assert_eq!(reason(of(&report, "t.any")), Some(ReasonCode::ScenarioNotRun));
@@ -168,10 +170,8 @@ fn everything_not_applicable_is_inconclusive() {
 }
 
 fn negative(control: Control) -> (Vec<Box<dyn Scenario>>, Box<dyn Check>) {
-    let scenarios: Vec<Box<dyn Scenario>> = vec![
-        ask_as("s.negative", Role::Anonymous, move |s| s.control = control),
-        ask("s.control", |_| {}),
-    ];
+    let scenarios: Vec<Box<dyn Scenario>> =
+        vec![ask_as("s.negative", Role::Anonymous, move |s| s.control = control), ask("s.control", |_| {})];
     let refused = says(spec("t.refused", Layer::Authorization, Reads::Each(&["s.negative"])), |f| {
         let all = f.exchanges();
         vec![f.pass(all.iter().flat_map(|(t, x)| t.cite_exchange(x)).collect())]
@@ -243,7 +243,10 @@ fn what_flips_is_never_pass_by_its_last_try() {
 
     let tolerant = "coverage_policy: {}\ntolerance: { repetitions: 3, may_differ: 1 }\n";
     let finding = flaky(tolerant, &[0]);
-    assert_eq!((finding.verdict.outcome(), reason(&finding)), (Outcome::Inconclusive, Some(ReasonCode::Nondeterministic)));
+    assert_eq!(
+        (finding.verdict.outcome(), reason(&finding)),
+        (Outcome::Inconclusive, Some(ReasonCode::Nondeterministic))
+    );
 
     let unsure = "coverage_policy: {}\ntolerance: { repetitions: 5, may_differ: 1, beyond: inconclusive }\n";
     assert_eq!(flaky(unsure, &[0, 3]).verdict.outcome(), Outcome::Inconclusive);
@@ -260,10 +263,13 @@ fn what_fails_every_time_says_how_often() {
 #[test]
 fn warnings_are_counted_and_change_nothing() {
     let bundle = bundle(&[]);
-    let warns = says(CheckSpec { severity: Severity::Warning, ..spec("t.warns", Layer::Protocol, Reads::Each(&["s.one"])) }, |f| {
-        let at = f.exchanges().iter().flat_map(|(t, x)| t.cite_exchange(x)).collect();
-        vec![f.fail(ReasonCode::ErrorNotRefused, at, "a", "b")]
-    });
+    let warns = says(
+        CheckSpec { severity: Severity::Warning, ..spec("t.warns", Layer::Protocol, Reads::Each(&["s.one"])) },
+        |f| {
+            let at = f.exchanges().iter().flat_map(|(t, x)| t.cite_exchange(x)).collect();
+            vec![f.fail(ReasonCode::ErrorNotRefused, at, "a", "b")]
+        },
+    );
     let (_, report) = judged(&harness(vec![warns]), &bundle, OK);
     assert_eq!((report.verdict, report.counts.fail, report.counts.warnings), (Outcome::Pass, 0, 1));
     assert_eq!(report.profiles_passed.len(), 1);
@@ -272,9 +278,10 @@ fn warnings_are_counted_and_change_nothing() {
 #[test]
 fn a_layer_with_nothing_but_warnings_has_no_pass() {
     let bundle = bundle(&[]);
-    let warns = says(CheckSpec { severity: Severity::Warning, ..spec("t.warns", Layer::Protocol, Reads::Each(&["s.one"])) }, |f| {
-        vec![f.pass(f.exchanges().iter().flat_map(|(t, x)| t.cite_exchange(x)).collect())]
-    });
+    let warns = says(
+        CheckSpec { severity: Severity::Warning, ..spec("t.warns", Layer::Protocol, Reads::Each(&["s.one"])) },
+        |f| vec![f.pass(f.exchanges().iter().flat_map(|(t, x)| t.cite_exchange(x)).collect())],
+    );
     let harness = Harness::of(vec![ask("s.one", |_| {})], vec![declared(), warns]);
     let (_, report) = judged(&harness, &bundle, OK);
     assert_eq!(report.layers[&Layer::Protocol], Some(Outcome::Inconclusive));
@@ -304,7 +311,10 @@ fn a_gate_asks_for_its_own_layers_only() {
         let run = run(&harness, &request, &world(|_, _| OK).ports);
         layers(&judge(&harness, &run, &bundle, &JudgeOptions::default()))
     };
-    assert_eq!(at(Gate::Static), "declaration=PASS schema=null protocol=null authorization=null behavior=null temporal=null");
+    assert_eq!(
+        at(Gate::Static),
+        "declaration=PASS schema=null protocol=null authorization=null behavior=null temporal=null"
+    );
     assert_eq!(
         at(Gate::Conformance),
         "declaration=PASS schema=PASS protocol=PASS authorization=null behavior=null temporal=null"
@@ -338,7 +348,11 @@ fn profiles_are_judged_apart() {
 #[test]
 fn the_statement_says_what_was_and_what_was_not_verified() {
     let bundle = bundle(&[]);
-    let task = Answer::Whole(200, Vec::new(), r#"{"status": {"state": "TASK_STATE_COMPLETED"}, "mediaType": "application/json"}"#);
+    let task = Answer::Whole(
+        200,
+        Vec::new(),
+        r#"{"status": {"state": "TASK_STATE_COMPLETED"}, "mediaType": "application/json"}"#,
+    );
     let (_, report) = judged(&harness(Vec::new()), &bundle, task);
     for part in [
         "Verified: provider fixture version 1.2.3 (artifact sha256:",

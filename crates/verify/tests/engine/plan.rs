@@ -42,8 +42,14 @@ fn the_same_input_gives_the_same_plan_and_another_seed_other_values() {
     let clock = std::sync::Arc::new(Still);
     let discovered = discover::Discovered::read(discover::of_card(clock, CARD.into()));
     let environment = environment();
-    let input =
-        PlanInput { gate: None, only: &[], bundle: &bundle, discovered: &discovered, environment: &environment, seed: 8 };
+    let input = PlanInput {
+        gate: None,
+        only: &[],
+        bundle: &bundle,
+        discovered: &discovered,
+        environment: &environment,
+        seed: 8,
+    };
     assert_ne!(first.steps[0].seed, plan(&harness, &input).steps[0].seed);
 }
 
@@ -108,7 +114,8 @@ fn roles_are_played_by_subjects_of_the_profile_and_never_by_another_privilege_le
     assert_eq!(cast[&Role::Expired].0, "expired-a");
     assert!(!cast.contains_key(&Role::Foreign));
 
-    let secured = CARD.replace("\"skills\"", "\"securityRequirements\": [{\"schemes\": {\"b\": {\"list\": []}}}], \"skills\"");
+    let secured =
+        CARD.replace("\"skills\"", "\"securityRequirements\": [{\"schemes\": {\"b\": {\"list\": []}}}], \"skills\"");
     let wanted = bundle(&[("coverage.yaml", "coverage_policy: {}\nactivate: [a2a-jsonrpc-1.0/agent/standard]\n")]);
     let plan = planned(&harness, &wanted, &environment(), None, &secured);
     assert!(plan.steps.is_empty(), "no subject has the profile `agent`, and `user-a` does not stand in");

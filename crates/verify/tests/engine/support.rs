@@ -150,10 +150,7 @@ impl Fetch for CardHost {
 struct Tokens;
 
 impl Identity for Tokens {
-    fn actor<'a>(
-        &'a self,
-        subject: &'a ostiary_record::ActorId,
-    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
+    fn actor<'a>(&'a self, subject: &'a ostiary_record::ActorId) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
         let credentials = vec![("Authorization".to_owned(), format!("Bearer secret-of-{subject}"))];
         Box::pin(async move { Ok(Some(Actor { id: subject.clone(), credentials })) })
     }
@@ -348,10 +345,7 @@ pub fn spec(id: &'static str, layer: Layer, reads: Reads) -> CheckSpec {
     }
 }
 
-pub fn says(
-    spec: CheckSpec,
-    judge: impl Fn(&Facts<'_>) -> Vec<Finding> + Send + Sync + 'static,
-) -> Box<dyn Check> {
+pub fn says(spec: CheckSpec, judge: impl Fn(&Facts<'_>) -> Vec<Finding> + Send + Sync + 'static) -> Box<dyn Check> {
     Box::new(Says { spec: Box::leak(Box::new(spec)), judge: Box::new(judge) })
 }
 

@@ -1,0 +1,115 @@
+//! `a2a.stream.closes`: a task's stream ends with its terminal state.
+
+use ostiary_protocol::a2a::StreamItem;
+use ostiary_record::{End, EventRef, Finding, Gate, Layer, ReasonCode, Seq, Severity};
+
+use crate::{
+    answers::{self, Answered},
+    check::{Check, CheckSpec, Input, Reads},
+    discover::CARD,
+    facts::Facts,
+    protocol::stream_undeclared::declares_streaming,
+    scenarios::stream,
+};
+
+/// The check.
+pub(super) struct StreamCloses;
+
+static SPEC: CheckSpec = CheckSpec {
+    id: "a2a.stream.closes",
+    version: 1,
+    summary: "A task's stream closes at its terminal state, with nothing after it.",
+    layer: Layer::Protocol,
+    gate: Gate::Conformance,
+    covers: &["A-03"],
+    reads: Reads::Any(&[stream::ID]),
+    depends: &[Input::Candidate, Input::Card],
+    reasons: &[ReasonCode::StreamNotClosed],
+    severity: Severity::Error,
+    liar: "an_event_after_the_terminal_state_is_caught",
+};
+
+impl Check for StreamCloses {
+    fn spec(&self) -> &'static CheckSpec {
+        &SPEC
+    }
+
+    fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
+        if !declares_streaming(facts) {
+            return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
+        }
+        let asked = answers::asking(facts, "SendStreamingMessage");
+        asked.iter().map(|a| judge(facts, a).at_exchange(a.exchange.id)).collect()
+    }
+}
+
+fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
+    if let Some(unusable) = answered.unusable(facts) {
+        return unusable;
+    }
+    let items: Vec<_> = answered.reply.stream_items().filter_map(|(seq, i)| Some((seq, i.ok()?))).collect();
+    let ends = |i: &StreamItem<'_>| {
+        matches!(i, StreamItem::Message(_))
+            || i.status().and_then(ostiary_protocol::a2a::task::StatusView::state).is_some_and(|s| s.is_terminal())
+    };
+    let Some(at) = items.iter().position(|(_, i)| ends(i)) else {
+        let remedy = "the stream brought no terminal state; see a2a.stream.works";
+        return facts.inconclusive(ReasonCode::ObservationIncomplete, "a terminal state", remedy);
+    };
+    let expected = "nothing after the terminal state, and the stream closed";
+    let fail = |seq: Seq, observed: String| {
+        let seen: Vec<EventRef> = vec![answered.tape.cite(items[at].0), answered.tape.cite(seq)];
+        facts.fail(ReasonCode::StreamNotClosed, seen, expected, observed)
+    };
+    // a snapshot of the ended task says nothing new
+    let late = items[at + 1..].iter().find(|(_, i)| !(matches!(i, StreamItem::Task(_)) && ends(i)));
+    if let Some((seq, item)) = late {
+        return fail(*seq, format!("`{}` after it", item.member()));
+    }
+    match answered.exchange.ended {
+        Some((End::Deadline, seq)) => fail(seq, "still open at our deadline".to_owned()),
+        Some((_, seq)) => facts.pass(vec![answered.tape.cite(items[at].0), answered.tape.cite(seq)]),
+        None => facts.inconclusive(ReasonCode::ObservationIncomplete, "the end", "the exchange was not finished"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::Kind;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Edit, World, caught, passes};
+
+    #[test]
+    fn a_stream_that_closes_passes_also_with_a_last_snapshot() {
+        passes(&StreamCloses, &World::honest().drive());
+        let snapshot = World::honest().drive().edit(|i| {
+            let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}});
+            if i.operation == "SendStreamingMessage" && i.n == 3 { Edit::Then(vec![i.with_result(task)]) } else { Edit::Keep }
+        });
+        passes(&StreamCloses, &snapshot);
+    }
+
+    #[test]
+    fn an_event_after_the_terminal_state_is_caught() {
+        let goes_on = World::honest().drive().edit(|i| {
+            let again = Edit::Then(vec![i.answer.clone()]);
+            if i.operation == "SendStreamingMessage" && i.n == 3 { again } else { Edit::Keep }
+        });
+        caught(&StreamCloses, &goes_on, ReasonCode::StreamNotClosed);
+    }
+
+    #[test]
+    fn a_stream_that_stays_open_is_caught() {
+        let mut open = World::honest().drive();
+        for recording in open.run.recordings.iter_mut().filter(|r| r.scenario.0 == stream::ID) {
+            let ended = recording.events.iter_mut().find_map(|e| match &mut e.kind {
+                Kind::Ended { how, .. } => Some(how),
+                _ => None,
+            });
+            *ended.unwrap() = End::Deadline;
+        }
+        caught(&StreamCloses, &open, ReasonCode::StreamNotClosed);
+    }
+}
