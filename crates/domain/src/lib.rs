@@ -23,6 +23,8 @@ pub mod ports;
 pub mod projection;
 pub mod registry;
 pub mod route;
+#[cfg(any(test, feature = "conformance"))]
+pub mod sample;
 pub mod subject;
 pub mod version;
 
