@@ -4,7 +4,7 @@
 //! in bytes and time, and one guard on every address that is dialled. Must not know A2A, MCP, contracts or verdicts, and
 //! never sends a request twice: what came back the first time is what the judge sees.
 //!
-//! Start with [`HttpTransport`]; the rules on addresses are in [`AddressGuard`]. HTTP/1.1 is spoken by [`wire`] and
+//! Start with [`HttpTransport`]; the rules on addresses are in [`AddressGuard`]. HTTP/1.1 is spoken by `wire.rs` and
 //! not by a client library, since those lower-case header names, regroup repeated fields, add fields of their own and
 //! cannot half-close. HTTP/2 will be a second speaker behind the same `dial`.
 

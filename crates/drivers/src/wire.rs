@@ -133,3 +133,100 @@ impl From<WireError> for End {
 fn blob(value: &[u8]) -> Blob {
     Blob(Bytes::copy_from_slice(value))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use proptest::prelude::*;
+    use tokio::io::ReadBuf;
+
+    use super::*;
+
+    /// Gives its bytes a few at a time, as the sizes say.
+    struct Dripping<'a> {
+        bytes: &'a [u8],
+        sizes: std::iter::Cycle<std::slice::Iter<'a, usize>>,
+    }
+
+    impl AsyncRead for Dripping<'_> {
+        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            let most = self.sizes.next().copied().unwrap_or(1).clamp(1, buf.remaining());
+            let (now, later) = self.bytes.split_at(most.min(self.bytes.len()));
+            buf.put_slice(now);
+            self.bytes = later;
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Head, body and end of an answer that arrives in pieces of these sizes.
+    fn read(bytes: &[u8], sizes: &[usize]) -> (Option<Head>, Vec<u8>, Result<(), WireError>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let io = Dripping { bytes, sizes: sizes.iter().cycle() };
+            let mut reader = Reader::new(io, BytesMut::new(), 512);
+            let head = match reader.head("GET").await {
+                Ok(head) => head,
+                Err(error) => return (None, Vec::new(), Err(error)),
+            };
+            let mut body = Vec::new();
+            loop {
+                match reader.chunk().await {
+                    Ok(Some(piece)) => body.extend_from_slice(&piece),
+                    Ok(None) => return (Some(head), body, Ok(())),
+                    Err(error) => return (Some(head), body, Err(error)),
+                }
+            }
+        })
+    }
+
+    fn answer() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just("HTTP/1.1 200 OK\r\n"),
+            Just("HTTP/1.0 404 \r\n"),
+            Just("HTTP/1.1 100 Continue\r\n\r\n"),
+            Just("Content-Length: 5\r\n"),
+            Just("content-length: 7, 7\r\n"),
+            Just("Transfer-Encoding: chunked\r\n"),
+            Just("Connection: close\r\n"),
+            Just("\r\n"),
+            Just("\n"),
+            Just("3\r\nabc\r\n"),
+            Just("a;x=y\r\n0123456789\r\n"),
+            Just("0\r\n\r\n"),
+            Just("0\r\nX-T: 1\r\n\r\n"),
+            Just("\u{0}"),
+            Just("hello"),
+        ];
+        let noise = proptest::collection::vec(any::<u8>(), 0..20);
+        let tail = (proptest::collection::vec(piece, 0..12), noise);
+        tail.prop_map(|(pieces, noise)| {
+            let mut bytes = b"HTTP/1.1 200 OK\r\n".to_vec();
+            bytes.extend(pieces.concat().into_bytes());
+            bytes.extend(noise);
+            bytes
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn how_an_answer_is_cut_into_packets_changes_nothing(
+            bytes in answer(),
+            sizes in proptest::collection::vec(1_usize..9, 1..6),
+        ) {
+            let whole = read(&bytes, &[usize::MAX]);
+            prop_assert_eq!(read(&bytes, &sizes), whole.clone());
+            prop_assert!(whole.1.len() <= bytes.len());
+        }
+
+        #[test]
+        fn noise_never_becomes_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assume!(!bytes.starts_with(b"HTTP/1."));
+            prop_assert!(matches!(read(&bytes, &[7]), (None, _, Err(WireError::Broken(_)))));
+        }
+    }
+}

@@ -207,3 +207,74 @@ fn headers_of(headers: &RawHeaders, whole: &Whole) -> RawHeaders {
     out.push(("content-type".to_owned(), Blob::from(whole.media_type())));
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::{ActorId, Axes, ChannelId, End, ScenarioId, TargetId};
+
+    use super::*;
+
+    fn recording(method: &str, media_type: &str, bodies: &[&str]) -> Recording {
+        let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"id":"t","message":7}}}}"#);
+        let x = ExchangeId(0);
+        let headers = vec![("Content-Type".to_owned(), Blob::from(media_type.to_owned()))];
+        let route = Route::Http { method: "POST".into(), path: String::new() };
+        let mut kinds = vec![
+            Kind::Opened { target: TargetId::from("t"), actor: ActorId::from("a") },
+            Kind::Sent { x, route, headers: vec![], bytes: Blob::from(request), intent: None },
+            Kind::Head { x, status: 200, headers },
+        ];
+        let frames =
+            bodies.iter().zip(0..).map(|(body, n)| Kind::Frame { x, n, bytes: Blob::from((*body).to_owned()) });
+        kinds.extend(frames);
+        kinds.push(Kind::Ended { x, how: End::Complete });
+        let from = Source::Wire(ChannelId::from("http-0"));
+        let event = |(kind, n)| Event { seq: Seq(n), at: MonoNanos(n), from: from.clone(), kind };
+        let events = kinds.into_iter().zip(0..).map(event).collect();
+        Recording { scenario: ScenarioId::from("s"), axes: Axes::default(), seed: 0, events }
+    }
+
+    /// Answers of agents that keep to no shape.
+    const ODD: [&str; 16] = [
+        "",
+        "null",
+        "[]",
+        "<html>",
+        r#"{"jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"2.0","result":null}"#,
+        r#"{"jsonrpc":"2.0","result":7}"#,
+        r#"{"jsonrpc":"2.0","error":"no"}"#,
+        r#"{"jsonrpc":"2.0","error":{"code":"x","data":7}}"#,
+        r#"{"jsonrpc":"2.0","result":{"task":5,"statusUpdate":6,"artifactUpdate":7}}"#,
+        r#"{"jsonrpc":"2.0","result":{"statusUpdate":{"taskId":"t","status":"x"}}}"#,
+        r#"{"jsonrpc":"2.0","result":{"statusUpdate":{"taskId":"t","status":{"state":3,"timestamp":9}}}}"#,
+        r#"{"jsonrpc":"2.0","result":{"task":{"id":"t","status":[],"artifacts":{}}}}"#,
+        r#"{"jsonrpc":"2.0","result":{"id":"t","status":{"state":"TASK_STATE_COMPLETED"},"artifacts":[5,{"parts":[7]}]}}"#,
+        r#"{"jsonrpc":"2.0","result":{"artifactUpdate":{"taskId":"t","append":true,"artifact":5}}}"#,
+        r#"{"jsonrpc":"2.0","result":{"artifactUpdate":{"taskId":"t","artifact":{"parts":5}}}}"#,
+    ];
+
+    #[test]
+    fn answers_without_shape_are_survived_by_every_lie() {
+        let events = ODD.map(|odd| format!("data: {odd}\n\n"));
+        let stream = [events.each_ref().map(String::as_str), events.each_ref().map(String::as_str)].concat();
+        for &lie in Lie::ALL {
+            for method in ["SendMessage", "SendStreamingMessage", "GetTask", "CancelTask", "Strange"] {
+                let mut all = vec![recording(method, "text/event-stream", &stream)];
+                all.extend(ODD.map(|odd| recording(method, "application/json", &[odd])));
+                for told in mutate_all(&all, lie) {
+                    assert!(told.events.iter().zip(0..).all(|(event, n)| event.seq == Seq(n)), "{lie} {method}");
+                    assert_eq!(told.exchanges().len(), 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_an_occasion_a_lie_leaves_the_recording_alone() {
+        let honest = recording("Strange", "application/json", &["{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {}}"]);
+        for &lie in Lie::ALL {
+            assert_eq!(mutate(&honest, lie), honest, "{lie}");
+        }
+    }
+}
