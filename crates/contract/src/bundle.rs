@@ -155,6 +155,12 @@ impl Bundle {
         named(&self.fixtures, "fixtures/", name)
     }
 
+    /// Consumers' contracts: path and bytes. They are carried and named by digest, not read.
+    pub fn pacts(&self) -> impl Iterator<Item = (&str, &Bytes)> {
+        let layout = layout::Layout::of(Some(&self.contract));
+        self.files.iter().filter(move |(path, _)| layout.is_pact(path)).map(|(path, bytes)| (path.as_str(), bytes))
+    }
+
     /// The contract of a skill.
     #[must_use]
     pub fn skill(&self, id: &str) -> Option<&SkillContract> {

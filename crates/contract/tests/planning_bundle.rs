@@ -67,3 +67,45 @@ fn its_environment_is_read() {
     assert_eq!(environment.facts().subjects.len(), 4);
     assert_eq!(environment.facts().cleared_effects, ["read", "write"]);
 }
+
+#[test]
+fn its_manifest_names_every_capability_and_says_what_is_unknown() {
+    let bundle = bundle();
+    let manifest = ostiary_contract::manifest(&bundle, None, None);
+    let ids: Vec<&str> = manifest["capabilities"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|c| c["capability_id"].as_str())
+        .collect();
+    let tools = ["tool:plan-store/work_plan_create_draft", "tool:plan-store/work_plan_lookup"];
+    assert_eq!(ids, ["skill:work-planning", tools[0], tools[1]]);
+    let skill = &manifest["capabilities"][0];
+    for key in [
+        "declaration_hash",
+        "target_interface",
+        "protocol_version",
+        "schemas",
+        "authorization_conditions",
+        "external_effects",
+        "cases",
+        "state_transitions",
+        "expected_readback",
+    ] {
+        assert!(!skill[key].is_null() && skill[key] != "unknown", "{key}: {}", skill[key]);
+    }
+    assert_eq!(skill["cases"]["positive"], serde_json::json!(["create-draft-plan"]));
+    assert_eq!(manifest["consumer_expectations"][0]["path"], "pacts/task-router.json");
+    assert_eq!(
+        (&manifest["verification_environment"], &manifest["result_locator"]),
+        (&"unknown".into(), &"unknown".into())
+    );
+    assert_eq!(manifest["mechanical_invariants"].as_array().map(Vec::len), Some(5));
+    assert_eq!(manifest["quality_evaluation"], "unknown");
+    let name = "planning-agent.environment.yaml";
+    let bytes = fs::read(bundles().join(name)).expect("the environment");
+    let environment = Environment::parse(name, &bytes).expect("valid");
+    let of_run = ostiary_contract::manifest(&bundle, Some(&environment), Some("report.json"));
+    assert_eq!(of_run["verification_environment"]["name"], "local");
+    assert_eq!(of_run["result_locator"], "report.json");
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ostiary_protocol::media_type::MediaType;
 use serde_json::Value;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
 };
 use crate::{
     decode::{Located, did_you_mean},
-    file::case::{CaseKind, Expect, Probe, When},
+    file::case::When,
     problem::{Code, Problem},
 };
 
@@ -110,13 +111,22 @@ fn card_skills(parts: &Parts, found: &mut Vec<Problem>) {
                 of_card = strings(card, default);
             }
             // A card without any modes is malformed; the declaration layer says so.
-            for mode in modes.iter().filter(|m| !of_card.is_empty() && !of_card.contains(&m.as_str())) {
+            for mode in modes.iter().filter(|m| !of_card.is_empty() && !covered(m, &of_card)) {
                 let message = format!("the card does not declare `{}` as {side} mode of this skill", mode.value);
                 let hint = format!("the card declares: {}", of_card.join(", "));
                 found.push(Problem::new(FILE, Code::ModesContradict, message).at(mode.at).hint(hint));
             }
         }
     }
+}
+
+/// Whether the card declares the mode, in another spelling or by a wider type.
+fn covered(mode: &str, of_card: &[&str]) -> bool {
+    let wanted = MediaType::parse(mode);
+    of_card.iter().any(|declared| match (&wanted, MediaType::parse(declared)) {
+        (Some(wanted), Some(declared)) => declared.includes(wanted),
+        _ => *declared == mode,
+    })
 }
 
 fn operations(parts: &Parts, found: &mut Vec<Problem>) {
@@ -136,14 +146,7 @@ fn operations(parts: &Parts, found: &mut Vec<Problem>) {
 fn cases(parts: &Parts, found: &mut Vec<Problem>) {
     let (skills, tools) = (card_skill_ids(parts), tool_names(parts));
     for case in &parts.cases {
-        let (when, expect): (Option<&When>, Option<&Expect>) = match &case.kind {
-            CaseKind::Judge(judge) => (Some(&judge.when), Some(&judge.expect)),
-            CaseKind::Live(live) => match &live.probe {
-                Probe::Call(when) => (Some(when), live.expect.as_ref()),
-                _ => (None, live.expect.as_ref()),
-            },
-            CaseKind::Negative(_) => (None, None),
-        };
+        let (when, expect) = (case.when(), case.expect());
         if let Some(tool) = when.and_then(When::tool_name) {
             found.extend(unknown(&case.path, Code::ToolUnknown, tool, tools.as_ref(), "tool of any snapshot"));
         }

@@ -119,6 +119,11 @@ impl Layout {
         sets.into_iter().find(|(directory, _)| inside(directory, ".yaml")).map(|(_, set)| FileKind::Case(set))
     }
 
+    /// Whether a path is a consumer's contract.
+    pub(super) fn is_pact(&self, path: &str) -> bool {
+        self.kind(path) == Some(FileKind::Pact)
+    }
+
     /// The declared place of a snapshot, else the one that its path tells.
     pub(super) fn tool_place(&self, path: &str) -> ToolPlace {
         let declared = self.tools.iter().find(|t| t.path == path).cloned();

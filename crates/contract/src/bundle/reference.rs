@@ -8,10 +8,7 @@ use super::{
 };
 use crate::{
     decode::Located,
-    file::{
-        case::{CaseKind, Probe},
-        contract::ToolDeclarations,
-    },
+    file::contract::ToolDeclarations,
     problem::{Code, Problem},
 };
 
@@ -73,14 +70,7 @@ fn bare_names(parts: &Parts, files: &Files, layout: &Layout, found: &mut Vec<Pro
     let errors = file_of(FileKind::Errors);
     parts.errors.iter().filter_map(|e| e.data_schema.as_ref()).for_each(|s| look(errors, s));
     for case in &parts.cases {
-        let (when, expect) = match &case.kind {
-            CaseKind::Judge(judge) => (Some(&judge.when), Some(&judge.expect)),
-            CaseKind::Live(live) => match &live.probe {
-                Probe::Call(when) => (Some(when), live.expect.as_ref()),
-                _ => (None, live.expect.as_ref()),
-            },
-            CaseKind::Negative(_) => (None, None),
-        };
+        let (when, expect) = (case.when(), case.expect());
         when.and_then(|w| w.input_fixture.as_ref()).into_iter().for_each(|f| look(&case.path, f));
         expect.and_then(|e| e.artifact_schema.as_ref()).into_iter().for_each(|s| look(&case.path, s));
     }

@@ -113,6 +113,33 @@ pub enum Probe {
     Call(When),
 }
 
+// === impl Case ===
+
+impl Case {
+    /// What it calls, where it calls something.
+    #[must_use]
+    pub fn when(&self) -> Option<&When> {
+        match &self.kind {
+            CaseKind::Judge(judge) => Some(&judge.when),
+            CaseKind::Live(live) => match &live.probe {
+                Probe::Call(when) => Some(when),
+                Probe::Declaration | Probe::Access { .. } => None,
+            },
+            CaseKind::Negative(_) => None,
+        }
+    }
+
+    /// What it expects in `expect`.
+    #[must_use]
+    pub fn expect(&self) -> Option<&Expect> {
+        match &self.kind {
+            CaseKind::Judge(judge) => Some(&judge.expect),
+            CaseKind::Live(live) => live.expect.as_ref(),
+            CaseKind::Negative(_) => None,
+        }
+    }
+}
+
 // === impl CaseFile ===
 
 impl Decode for CaseFile {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use ostiary_protocol::a2a::task::TaskState;
+
 use crate::{
     decode::{Cx, Located, did_you_mean, file_type},
     problem::{Code, Position},
@@ -29,20 +31,18 @@ file_type! {
 }
 
 /// The states of A2A 1.0 that may be sent.
-pub const STATES: &[&str] = &[
-    "TASK_STATE_SUBMITTED",
-    "TASK_STATE_WORKING",
-    "TASK_STATE_INPUT_REQUIRED",
-    "TASK_STATE_AUTH_REQUIRED",
-    "TASK_STATE_COMPLETED",
-    "TASK_STATE_FAILED",
-    "TASK_STATE_CANCELED",
-    "TASK_STATE_REJECTED",
-];
+fn states() -> Vec<&'static str> {
+    TaskState::ALL.into_iter().filter(|s| *s != TaskState::Unspecified).map(TaskState::as_str).collect()
+}
 
-/// The states that the standard makes terminal.
-pub const TERMINAL: &[&str] =
-    &["TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"];
+fn known(state: &str) -> bool {
+    states().contains(&state)
+}
+
+/// Whether the standard itself makes the state terminal.
+fn standard_terminal(state: &str) -> bool {
+    TaskState::parse(state).is_some_and(TaskState::is_terminal)
+}
 
 // === impl TaskMachine ===
 
@@ -107,19 +107,19 @@ impl TaskMachine {
         let listed = self.initial.iter().chain(&self.terminal).chain(self.allowed.values().flatten());
         let named = listed.map(|s| (s.value.as_str(), s.at));
         let keyed = self.allowed.keys().map(|s| (s.as_str(), at_key(s)));
-        for (state, at) in named.chain(keyed).filter(|(s, _)| !STATES.contains(s)) {
+        for (state, at) in named.chain(keyed).filter(|(s, _)| !known(s)) {
             let message = format!("`{}` is no task state of A2A 1.0", crate::yaml::clip(state));
-            cx.problem_with_hint(at, Code::StateUnknown, message, did_you_mean(state, STATES));
+            cx.problem_with_hint(at, Code::StateUnknown, message, did_you_mean(state, &states()));
         }
     }
 
     fn check_terminal(&self, root: &Node, cx: &mut Cx<'_>) {
-        for state in self.terminal.iter().filter(|s| STATES.contains(&s.as_str()) && !TERMINAL.contains(&s.as_str())) {
+        for state in self.terminal.iter().filter(|s| known(s) && !standard_terminal(s)) {
             let message = format!("the standard does not make `{}` terminal", state.value);
             cx.problem(state.at, Code::TerminalContradicts, message);
         }
         let used = |s: &str| self.allowed.values().flatten().chain(&self.initial).any(|l| l.value == s);
-        for state in TERMINAL.iter().filter(|s| used(s) && !self.is_terminal(s)) {
+        for state in states().into_iter().filter(|s| standard_terminal(s) && used(s) && !self.is_terminal(s)) {
             let message = format!("the standard makes `{state}` terminal, and it is not listed as such");
             let at = root.get("task_machine").and_then(|m| m.get("terminal")).map_or(root.at, |n| n.at);
             cx.problem_with_hint(at, Code::TerminalContradicts, message, "add it to `terminal`");
@@ -135,7 +135,6 @@ impl TaskMachine {
 
     fn check_paths(&self, at_key: &dyn Fn(&str) -> Position, cx: &mut Cx<'_>) {
         let reached = self.closure(self.initial.iter().map(|s| s.value.as_str()));
-        let known = |s: &str| STATES.contains(&s);
         for state in self.allowed.keys().filter(|s| known(s) && !reached.contains(s.as_str())) {
             let message = format!("no path from an initial state reaches `{state}`");
             cx.problem(at_key(state), Code::StateUnreachable, message);
@@ -148,7 +147,7 @@ impl TaskMachine {
         let mut seen = BTreeSet::new();
         for state in self.initial.iter().chain(self.allowed.values().flatten()) {
             let name = state.value.as_str();
-            if known(name) && !TERMINAL.contains(&name) && stuck(name) && seen.insert(name) {
+            if known(name) && !standard_terminal(name) && stuck(name) && seen.insert(name) {
                 let message = format!("`{name}` is not terminal and has no way on");
                 cx.problem_with_hint(state.at, Code::StateDeadEnd, message, "list its next states under `allowed`");
             }
