@@ -42,6 +42,9 @@ pub(crate) struct Link {
 /// How long a connection may lie idle and still be used: well below what servers allow, since a request that crosses
 /// the server's closing would be lost, and it is not sent again.
 const IDLE: Duration = Duration::from_secs(1);
+/// How long a connection rests after an answer: servers that close without announcing it do so at once, and the next
+/// request would meet the close on its way.
+const SETTLE: Duration = Duration::from_millis(5);
 /// Idle connections kept.
 const MAX_IDLE: usize = 8;
 
@@ -91,10 +94,13 @@ impl Link {
 
     /// An idle connection that looks alive.
     pub(crate) fn take(&self, tape: &Tape) -> Option<Conn> {
-        let oldest = tape.now().0.saturating_sub(IDLE.as_nanos() as u64);
+        let now = Duration::from_nanos(tape.now().0);
         let mut idle = lock(&self.idle);
-        while let Some(mut conn) = idle.pop() {
-            if conn.idle_since.0 >= oldest && conn.stream.is_quiet() {
+        let rest = |conn: &Conn| now.saturating_sub(Duration::from_nanos(conn.idle_since.0));
+        idle.retain(|conn| rest(conn) <= IDLE);
+        while let Some(at) = idle.iter().position(|conn| conn.answers == 0 || rest(conn) >= SETTLE) {
+            let mut conn = idle.swap_remove(at);
+            if conn.stream.is_quiet() {
                 return Some(conn);
             }
         }

@@ -14,7 +14,10 @@ use tokio::{
 
 use crate::{
     server::RawServer,
-    setup::{actor, finish, limits, next, nobody, open, open_with, post, settings, soon, until},
+    setup::{
+        actor, finish, hasty_tape, limits, next, nobody, open, open_on, open_with, post, settings, soon, still_tape,
+        until,
+    },
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
@@ -98,7 +101,8 @@ async fn connections_are_reused_and_requests_never_repeated() {
         }
     })
     .await;
-    let (tape, mut channel) = open(&server).await;
+    let tape = hasty_tape();
+    let mut channel = open_on(&tape, settings(&server), server.url("/"), (&nobody(), limits())).await.unwrap();
     for _ in 0..3 {
         let x = channel.start(post("{}"));
         assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete);
@@ -111,9 +115,27 @@ async fn connections_are_reused_and_requests_never_repeated() {
 }
 
 #[tokio::test]
+async fn a_connection_rests_before_it_is_used_again() {
+    let server = RawServer::start(|mut peer| async move {
+        while peer.request().await.is_some() {
+            peer.send(OK).await;
+        }
+    })
+    .await;
+    let tape = still_tape();
+    let mut channel = open_on(&tape, settings(&server), server.url("/"), (&nobody(), limits())).await.unwrap();
+    for _ in 0..3 {
+        let x = channel.start(post("{}"));
+        assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete);
+    }
+    assert_eq!(server.connections(), 3, "no time passed, so none has rested");
+}
+
+#[tokio::test]
 async fn a_connection_that_the_peer_closed_is_not_used() {
     let server = RawServer::fixed(OK).await;
-    let (tape, mut channel) = open(&server).await;
+    let tape = hasty_tape();
+    let mut channel = open_on(&tape, settings(&server), server.url("/"), (&nobody(), limits())).await.unwrap();
     for n in 1..=3 {
         let x = channel.start(post("{}"));
         assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete);

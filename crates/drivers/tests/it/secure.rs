@@ -1,6 +1,12 @@
 //! TLS: the URL's name is what counts, wherever the connection leads.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use ostiary_drivers::{HttpTransport, Settings};
 use ostiary_record::{
@@ -16,12 +22,13 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::setup::{finish, limits, nobody, open_with, post};
+use crate::setup::{finish, hasty_tape, limits, nobody, open_on, open_with, post};
 
 struct TlsServer {
     addr: SocketAddr,
     pem: Vec<u8>,
     spki_sha256: String,
+    accepted: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
@@ -41,9 +48,12 @@ async fn serve(answer: &'static str, rude: bool) -> TlsServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let mut tasks = JoinSet::new();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&accepted);
     tasks.spawn(async move {
         let mut peers = JoinSet::new();
         while let Ok((tcp, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
             let acceptor = acceptor.clone();
             peers.spawn(async move {
                 let Ok(mut tls) = acceptor.accept(tcp).await else { return };
@@ -59,7 +69,8 @@ async fn serve(answer: &'static str, rude: bool) -> TlsServer {
             });
         }
     });
-    TlsServer { addr, pem: cert.pem().into_bytes(), spki_sha256: hex::encode(Sha256::digest(spki)), _tasks: tasks }
+    let (pem, spki_sha256) = (cert.pem().into_bytes(), hex::encode(Sha256::digest(spki)));
+    TlsServer { addr, pem, spki_sha256, accepted, _tasks: tasks }
 }
 
 const CARD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
@@ -122,9 +133,11 @@ async fn a_secure_channel_reuses_its_connection() {
     let server = serve(CARD, false).await;
     let settings = routed(&server, "agents.example.com", Some(server.pem.clone()));
     let url = "https://agents.example.com/".to_owned();
-    let (tape, mut channel) = open_with(settings, url, &nobody(), limits()).await.unwrap();
+    let tape = hasty_tape();
+    let mut channel = open_on(&tape, settings, url, (&nobody(), limits())).await.unwrap();
     for _ in 0..3 {
         let x = channel.start(post("{}"));
         assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete);
     }
+    assert_eq!(server.accepted.load(Ordering::Relaxed), 1);
 }

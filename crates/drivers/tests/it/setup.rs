@@ -1,7 +1,10 @@
 //! What every test needs: a clock, a tape, a channel, and the events of one exchange.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -26,6 +29,32 @@ pub fn tape() -> Tape {
     #[expect(clippy::disallowed_methods, reason = "the tests' one clock")]
     let start = Instant::now();
     Tape::new(Arc::new(Clock(start)))
+}
+
+/// A clock on which so many nanoseconds pass whenever somebody looks.
+struct StepClock {
+    now: AtomicU64,
+    step: u64,
+}
+
+impl Monotonic for StepClock {
+    fn now(&self) -> MonoNanos {
+        MonoNanos(self.now.fetch_add(self.step, Ordering::Relaxed))
+    }
+}
+
+fn stepping(step: u64) -> Tape {
+    Tape::new(Arc::new(StepClock { now: AtomicU64::new(0), step }))
+}
+
+/// A tape on which connections have always rested since their last answer.
+pub fn hasty_tape() -> Tape {
+    stepping(10_000_000)
+}
+
+/// A tape on which no time passes.
+pub fn still_tape() -> Tape {
+    stepping(0)
 }
 
 pub fn settings(server: &RawServer) -> Settings {
@@ -70,10 +99,18 @@ pub async fn open_with(
     limits: Limits,
 ) -> Result<(Tape, Box<dyn Channel>), CouldNotRun> {
     let tape = tape();
-    let target = Target { id: TargetId::from("interface-0"), url };
-    let transport = HttpTransport::new(settings).unwrap();
-    let channel = transport.open(&tape, &target, actor, limits).await?;
+    let channel = open_on(&tape, settings, url, (actor, limits)).await?;
     Ok((tape, channel))
+}
+
+pub async fn open_on(
+    tape: &Tape,
+    settings: Settings,
+    url: String,
+    (actor, limits): (&Actor, Limits),
+) -> Result<Box<dyn Channel>, CouldNotRun> {
+    let target = Target { id: TargetId::from("interface-0"), url };
+    HttpTransport::new(settings).unwrap().open(tape, &target, actor, limits).await
 }
 
 pub async fn open(server: &RawServer) -> (Tape, Box<dyn Channel>) {

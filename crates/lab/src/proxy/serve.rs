@@ -3,6 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -60,7 +61,11 @@ pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<rustls::Server
     let acceptor = tls.map(TlsAcceptor::from);
     let stop = desk.stop.clone();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-        let Ok((tcp, _)) = accepted else { continue };
+        let Ok((tcp, _)) = accepted else {
+            // Out of file descriptors, most likely: give others the time to close some.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
         // Delay would only blur times; where it cannot be switched off, nothing is lost but that.
         let _ = tcp.set_nodelay(true);
         let (desk, acceptor) = (Arc::clone(&desk), acceptor.clone());
