@@ -56,6 +56,16 @@ pub(crate) fn traces<'a>(facts: &Facts<'a>) -> Vec<(Tape<'a>, Traces)> {
     out
 }
 
+/// The finding where no task was seen: void where the agent answers with messages only, else unknown.
+pub(crate) fn no_task(facts: &Facts<'_>) -> Finding {
+    let sent: Vec<_> = all(facts).into_iter().filter(|a| a.operation().starts_with("Send")).collect();
+    let is_message = |a: &Answered<'_>| matches!(a.first_item(), Some((StreamItem::Message(_), _)));
+    if !sent.is_empty() && sent.iter().all(is_message) {
+        return facts.not_applicable("answer to SendMessage", "/message");
+    }
+    facts.inconclusive(ReasonCode::ObservationIncomplete, "a task", "no task was seen")
+}
+
 // === impl Answered ===
 
 impl Answered<'_> {

@@ -32,8 +32,6 @@ impl Check for Response {
         &SPEC
     }
 
-    /// The engine shows no recording whose control failed, and here a failed control is the finding itself: so this
-    /// reads all of them, also those.
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let all = answers::all(facts);
         let sent = all.iter().filter(|a| a.operation() == "SendMessage");

@@ -8,7 +8,7 @@ use ostiary_record::{
 
 use crate::{
     plan::PlanInput,
-    scenario::{Clearance, Control, Role, Scenario, ScenarioSpec},
+    scenario::{Clearance, Role, Scenario, ScenarioSpec},
     scenarios::{
         client::{Client, Led, led_to, message},
         example,
@@ -23,7 +23,6 @@ pub(crate) const ID: &str = "a2a.message.send";
 pub(super) struct Send;
 
 static SPEC: ScenarioSpec = ScenarioSpec {
-    control: Control::Within,
     clearance: Clearance::Write,
     ..ScenarioSpec::new(ID, "Each example is sent, and its task read back until it stands still.")
 };
