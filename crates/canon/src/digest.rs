@@ -9,6 +9,9 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
+/// What a digest's text starts with.
+const PREFIX: &str = "sha256:";
+
 /// Why a text is no [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
@@ -59,7 +62,12 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sha256:{}", self.hex())
+        // On the stack: routers get a digest in every answer.
+        let mut text = [0_u8; PREFIX.len() + 64];
+        let (prefix, digits) = text.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        hex::encode_to_slice(self.0, digits).map_err(|_| fmt::Error)?;
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -73,14 +81,8 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let hex_part = text.strip_prefix("sha256:").ok_or_else(|| DigestError::Algorithm(text.to_owned()))?;
-        let bad = || DigestError::Hex(text.to_owned());
-        if hex_part.bytes().any(|b| b.is_ascii_uppercase()) {
-            return Err(bad());
-        }
-        let mut out = [0_u8; 32];
-        hex::decode_to_slice(hex_part, &mut out).map_err(|_| bad())?;
-        Ok(Self(out))
+        let digits = text.strip_prefix(PREFIX).ok_or_else(|| DigestError::Algorithm(text.to_owned()))?;
+        lower_hex(digits.as_bytes()).map(Self).ok_or_else(|| DigestError::Hex(text.to_owned()))
     }
 }
 
@@ -134,5 +136,51 @@ impl Serialize for DeclaredDigest {
 impl<'de> Deserialize<'de> for DeclaredDigest {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Ok(Self::from(&*std::borrow::Cow::<'de, str>::deserialize(d)?))
+    }
+}
+
+/// 32 bytes of 64 lower-case hexadecimal characters. Routers send up to three with every question, so it is one pass
+/// without branches on the characters.
+fn lower_hex(digits: &[u8]) -> Option<[u8; 32]> {
+    let digits: &[u8; 64] = digits.try_into().ok()?;
+    let mut out = [0_u8; 32];
+    let mut wrong = 0;
+    for (byte, pair) in out.iter_mut().zip(digits.as_chunks::<2>().0) {
+        let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
+        wrong |= high | low;
+        *byte = high << 4 | low & 0xF;
+    }
+    (wrong & 0xF0 == 0).then_some(out)
+}
+
+/// The value of each character, `0xFF` for those that are no lower-case hexadecimal digit.
+const NIBBLES: [u8; 256] = {
+    let mut table = [0xFF; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789abcdef"[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_the_lower_case_digits_are_read() {
+        for byte in 0..=u8::MAX {
+            for at in [0, 1, 62, 63] {
+                let mut digits = [b'7'; 64];
+                digits[at] = byte;
+                let expected = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+                let read = lower_hex(&digits);
+                assert_eq!(read.is_some(), expected, "{byte:#x} at {at}");
+                if let Some(bytes) = read {
+                    assert_eq!(hex::encode(bytes).as_bytes(), digits);
+                }
+            }
+        }
     }
 }
