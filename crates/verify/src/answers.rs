@@ -92,17 +92,20 @@ impl Answered<'_> {
     /// Whether the answer is one to judge by its content: something came, and it was no request for patience.
     pub(crate) fn unusable(&self, facts: &Facts<'_>) -> Option<Finding> {
         let what = format!("answer:{}", if self.operation().is_empty() { "raw" } else { self.operation() });
-        let inconclusive = |reason, why: String| {
-            Some(facts.inconclusive(reason, what.clone(), why).at_exchange(self.exchange.id))
-        };
+        let inconclusive =
+            |reason, why: String| Some(facts.inconclusive(reason, what.clone(), why).at_exchange(self.exchange.id));
         if self.reply.is_rate_limited() {
             return inconclusive(ReasonCode::TargetRateLimited, "the candidate asked for patience".to_owned());
         }
         match self.reply.silence()? {
-            Silence::Deadline => inconclusive(ReasonCode::TargetUnresponsive, "no answer before our deadline".to_owned()),
+            Silence::Deadline => {
+                inconclusive(ReasonCode::TargetUnresponsive, "no answer before our deadline".to_owned())
+            }
             Silence::Broken(why) => inconclusive(ReasonCode::TargetUnreachable, format!("no answer: {why}")),
             Silence::Limit(which) => inconclusive(ReasonCode::BudgetExceeded, format!("bound `{which}` was hit")),
-            Silence::Unfinished => inconclusive(ReasonCode::ObservationIncomplete, "the exchange was not finished".to_owned()),
+            Silence::Unfinished => {
+                inconclusive(ReasonCode::ObservationIncomplete, "the exchange was not finished".to_owned())
+            }
             Silence::Empty => None,
         }
     }
@@ -127,7 +130,8 @@ impl Answered<'_> {
 
     fn trace_into(&self, traces: &mut Traces) {
         let bare_task = matches!(self.operation(), "GetTask" | "CancelTask");
-        let origin = |seq| Origin { at: self.tape.cite(seq), exchange: self.exchange.id, asked: self.exchange.sent.seq };
+        let origin =
+            |seq| Origin { at: self.tape.cite(seq), exchange: self.exchange.id, asked: self.exchange.sent.seq };
         for item in &self.reply.items {
             let Answer::Result(value) = &item.answer else { continue };
             if bare_task {

@@ -266,4 +266,3 @@ static NEGATIVES: [CaseCheck; 5] = [
     negatives("case.negative.authorization", Layer::Authorization, Reads::Everything),
     negatives("case.negative.behavior", Layer::Behavior, Reads::Everything),
 ];
-

@@ -58,11 +58,13 @@ impl Discovered {
     pub fn read(recording: Recording) -> Self {
         let (card, card_problem) = match recording.document(CARD) {
             None => (None, None),
-            Some((blob, _)) => match ostiary_canon::json::parse_strict(blob.as_bytes(), ostiary_canon::json::Limits::DOCUMENT) {
-                Ok(value) if value.is_object() => (Some(value), None),
-                Ok(_) => (None, Some("the document is no JSON object".to_owned())),
-                Err(problem) => (None, Some(problem.to_string())),
-            },
+            Some((blob, _)) => {
+                match ostiary_canon::json::parse_strict(blob.as_bytes(), ostiary_canon::json::Limits::DOCUMENT) {
+                    Ok(value) if value.is_object() => (Some(value), None),
+                    Ok(_) => (None, Some("the document is no JSON object".to_owned())),
+                    Err(problem) => (None, Some(problem.to_string())),
+                }
+            }
         };
         let interfaces = card.as_ref().map(interfaces).unwrap_or_default();
         Self { recording, card, card_problem, interfaces }

@@ -7,7 +7,7 @@ use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
     EnvironmentFacts, Gate, Monotonic, NotRun, ReasonCode, Recording, Run, RunEvent, RunSink, Tape,
-    ports::{CouldNotRun, Fetch, Identity, Observer, States, Timer, Transport},
+    ports::{BoxFuture, CouldNotRun, Fetch, Identity, Observer, States, Timer, Transport},
     run::RUN_FORMAT,
 };
 
@@ -141,12 +141,10 @@ impl Driver<'_> {
         for group in plan.groups(self.harness) {
             let concurrency = if group.alone { 1 } else { self.request.allowance.concurrency.max(1) };
             let done = &*run;
-            let driven: Vec<(&Step, Result<Recording, Obstacle>)> = stream::iter(group.steps)
-                .map(|step| async move { (step, self.step(step, done).await) })
-                .buffered(concurrency)
-                .collect()
-                .await;
-            for (step, outcome) in driven {
+            let futures: Vec<BoxFuture<'_, _>> = group.steps.iter().map(|step| self.boxed(step, done)).collect();
+            let outcomes: Vec<Result<Recording, Obstacle>> =
+                stream::iter(futures).buffered(concurrency).collect().await;
+            for (step, outcome) in group.steps.iter().zip(outcomes) {
                 match outcome {
                     Ok(recording) => run.recordings.push(recording),
                     Err(Obstacle { reason, why }) => {
@@ -160,6 +158,10 @@ impl Driver<'_> {
                 }
             }
         }
+    }
+
+    fn boxed<'d>(&'d self, step: &'d Step, done: &'d Run) -> BoxFuture<'d, Result<Recording, Obstacle>> {
+        Box::pin(self.step(step, done))
     }
 
     async fn step(&self, step: &Step, done: &Run) -> Result<Recording, Obstacle> {
@@ -258,7 +260,8 @@ fn control_of(step: &Step, done: &Run) -> Result<(), Obstacle> {
     if tapes.iter().any(|r| r.mark(CONTROL_OK).is_some()) {
         return Ok(());
     }
-    let why = tapes.iter().find_map(|r| r.mark(CONTROL_FAILED)).and_then(|(why, _)| why).unwrap_or("no sign of success");
+    let why =
+        tapes.iter().find_map(|r| r.mark(CONTROL_FAILED)).and_then(|(why, _)| why).unwrap_or("no sign of success");
     if let Some(skipped) = done.not_run.iter().find(|n| of(&n.scenario.0, &n.axes.profile)) {
         let why = format!("its positive control `{control}` was not run: {}", skipped.why);
         return Err(Obstacle { reason: skipped.reason, why });

@@ -8,13 +8,7 @@ use std::collections::BTreeSet;
 use ostiary_contract::Bundle;
 use ostiary_record::{Axes, Finding, Gate, Layer, Recording, Report, Run};
 
-use crate::{
-    check::Check,
-    discover::Discovered,
-    registry::Harness,
-    report,
-    scenario::DISCOVER,
-};
+use crate::{check::Check, discover::Discovered, registry::Harness, report, scenario::DISCOVER};
 
 mod guard;
 mod missing;

@@ -25,8 +25,8 @@ mod meter;
 mod protocol;
 mod refusal;
 mod scenarios;
-mod schema_detail;
 mod schema;
+mod schema_detail;
 #[cfg(test)]
 mod testing;
 

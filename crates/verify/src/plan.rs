@@ -156,10 +156,11 @@ fn wanted<'h>(harness: &'h Harness, input: &PlanInput<'_>, checks: &[&dyn Check]
     let named = input.bundle.cases.iter().filter(|c| input.only.contains(&c.id));
     ids.extend(named.flat_map(crate::cases::scenarios_of));
     loop {
-        let controls = harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter_map(|s| match s.spec().control {
-            Control::By(id) => Some(id),
-            Control::NotNeeded | Control::Within => None,
-        });
+        let controls =
+            harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter_map(|s| match s.spec().control {
+                Control::By(id) => Some(id),
+                Control::NotNeeded | Control::Within => None,
+            });
         let more: Vec<&str> = controls.filter(|id| !ids.contains(id)).collect();
         if more.is_empty() {
             break;

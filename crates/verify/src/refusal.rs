@@ -23,7 +23,8 @@ pub(crate) fn judge(facts: &Facts<'_>, answered: &Answered<'_>, refusal: Refusal
     }
     let expected = format!("a refusal with {}", names(refusal.named));
     let x = answered.exchange.id;
-    let fail = |reason, observed: String| vec![facts.fail(reason, answered.cite(), &*expected, observed).at_exchange(x)];
+    let fail =
+        |reason, observed: String| vec![facts.fail(reason, answered.cite(), &*expected, observed).at_exchange(x)];
     match answered.reply.first().map(|i| &i.answer) {
         None => fail(ReasonCode::ResponseMalformed, "an empty answer".to_owned()),
         Some(Answer::Malformed(why)) => fail(ReasonCode::ResponseMalformed, why.clone()),

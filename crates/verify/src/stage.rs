@@ -346,7 +346,8 @@ impl Stage<'_> {
         let retry_after = exchange.header("retry-after");
         if exchange.status == Some(429) || (exchange.status == Some(503) && retry_after.is_some()) {
             self.meter.pause(self.tape.now(), retry_after);
-            let why = format!("status {}, Retry-After {}", exchange.status.unwrap_or(0), retry_after.unwrap_or("absent"));
+            let why =
+                format!("status {}, Retry-After {}", exchange.status.unwrap_or(0), retry_after.unwrap_or("absent"));
             return Err(CouldNotRun::RateLimited { target: target.clone(), why });
         }
         Ok(())

@@ -83,7 +83,9 @@ fn who(scene: &Scene<'_>) -> String {
     let text = |key: &str| card.and_then(|c| c.get(key)).and_then(serde_json::Value::as_str).unwrap_or("unknown");
     let source = scene.run.environment.producer_digest_source.unwrap_or(DigestSource::Declared);
     let digest = contract.producer.digest().map_or_else(|| "unknown".to_owned(), |d| d.to_string());
-    let pin = |pin: &Option<ostiary_contract::decode::Located<String>>| pin.as_ref().map_or("none", |p| p.value.as_str()).to_owned();
+    let pin = |pin: &Option<ostiary_contract::decode::Located<String>>| {
+        pin.as_ref().map_or("none", |p| p.value.as_str()).to_owned()
+    };
     let runtime = &contract.producer.runtime;
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     format!(

@@ -230,7 +230,8 @@ fn honest_files() -> Vec<(&'static str, String)> {
 }
 
 fn environment() -> EnvironmentFacts {
-    let subject = |tenant: &str, credential| SubjectFacts { tenant: Some(tenant.into()), credential, ..SubjectFacts::default() };
+    let subject =
+        |tenant: &str, credential| SubjectFacts { tenant: Some(tenant.into()), credential, ..SubjectFacts::default() };
     let subjects = [
         ("allowed-user-a", subject("tenant-a", CredentialKind::Valid)),
         ("allowed-user-b", subject("tenant-b", CredentialKind::Valid)),

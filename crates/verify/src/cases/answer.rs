@@ -1,10 +1,7 @@
 //! An answer of the agent that a case holds: put on a tape as if it had come over the wire, and judged by the checks
 //! that would judge it then.
 
-use ostiary_contract::{
-    Case, CaseKind, JudgeCase,
-    file::case::ExpectedResult,
-};
+use ostiary_contract::{Case, CaseKind, JudgeCase, file::case::ExpectedResult};
 use ostiary_protocol::a2a::{Card, StreamItem, StreamItem as Item, error, jsonrpc, leak};
 use ostiary_record::{
     Axes, Blob, End, Event, ExchangeId, Finding, Kind, MonoNanos, Outcome, ReasonCode, Recording, Route, Run, Seq,
@@ -183,7 +180,12 @@ fn recording(results: &[&Value], streamed: bool) -> Recording {
     let mut events: Vec<Event> = Vec::new();
     for (seq, kind) in (0_u64..).zip(kinds) {
         // a second apart: nothing about time can be read from a held answer, least of all that it came at once
-        events.push(Event { seq: Seq(seq), at: MonoNanos(seq * 1_000_000_000), from: Source::Wire("case".into()), kind });
+        events.push(Event {
+            seq: Seq(seq),
+            at: MonoNanos(seq * 1_000_000_000),
+            from: Source::Wire("case".into()),
+            kind,
+        });
     }
     let mark = Kind::Mark { label: CONTROL_OK.into(), value: None };
     let seq = events.len() as u64;

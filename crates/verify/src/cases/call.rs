@@ -113,7 +113,9 @@ fn parts(bundle: &Bundle, when: &When) -> Vec<Value> {
     match fixture.or(when.arguments.as_ref()) {
         Some(value) if modes.is_empty() => example::parts(value, &["application/json"]),
         Some(value) => example::parts(value, &modes),
-        None => example::examples(bundle, None).first().map_or_else(|| vec![json!({"text": "hello"})], |e| e.parts.clone()),
+        None => {
+            example::examples(bundle, None).first().map_or_else(|| vec![json!({"text": "hello"})], |e| e.parts.clone())
+        }
     }
 }
 
@@ -154,7 +156,9 @@ fn yielded(facts: &Facts<'_>, expect: &ostiary_contract::Expect, replies: &[Repl
     let results: Vec<&Value> = values.iter().collect();
     let access = matches!(expect.result, Some(ExpectedResult::Allow | ExpectedResult::Deny));
     let state = answer::last_state(&results);
-    let worked = refused.is_none() && !results.is_empty() && !matches!(state.as_str(), "TASK_STATE_FAILED" | "TASK_STATE_REJECTED");
+    let worked = refused.is_none()
+        && !results.is_empty()
+        && !matches!(state.as_str(), "TASK_STATE_FAILED" | "TASK_STATE_REJECTED");
     let result = match (access, refused.is_some(), worked) {
         (true, true, _) => ExpectedResult::Deny,
         (true, false, _) => ExpectedResult::Allow,

@@ -52,7 +52,8 @@ pub(super) fn execute(facts: &Facts<'_>, case: &Case) -> Vec<Finding> {
 fn new_failures(facts: &Facts<'_>, card: &Value, given: &Given) -> Vec<Finding> {
     let supported = given.consumer_extensions.clone().unwrap_or_default();
     let before = failures(facts, card, &supported);
-    let same = |a: &Finding, b: &Finding| a.check == b.check && a.verdict.reason() == b.verdict.reason() && a.place == b.place;
+    let same =
+        |a: &Finding, b: &Finding| a.check == b.check && a.verdict.reason() == b.verdict.reason() && a.place == b.place;
     let after = failures(facts, &changed(card, given), &supported);
     after.into_iter().filter(|f| !before.iter().any(|b| same(f, b))).collect()
 }
@@ -66,7 +67,9 @@ fn failures(facts: &Facts<'_>, card: &Value, supported: &[String]) -> Vec<Findin
     let scene = Scene { discovered: &discovered, options: &options, ..*scene };
     let about_card = |check: &&dyn Check| {
         let spec = check.spec();
-        spec.reads == Reads::Declarations && spec.depends.contains(&Input::Card) && !spec.depends.contains(&Input::Contract)
+        spec.reads == Reads::Declarations
+            && spec.depends.contains(&Input::Card)
+            && !spec.depends.contains(&Input::Contract)
     };
     let judged = scene.harness.checks().filter(about_card).flat_map(|check| {
         let units = unit::units(&scene, check.spec());

@@ -44,10 +44,7 @@ fn remedy(kind: &str) -> String {
 /// The kinds of effect that the case speaks about.
 fn needed(given: &Given, then: &Then) -> Vec<&'static str> {
     let stored = given.fixture_state.is_some() || then.fixture_state.is_some();
-    let kinds = [
-        ("records", stored),
-        ("egress", then.outbound_writes.is_some()),
-        ("outbox", then.external_messages.is_some()),
-    ];
+    let kinds =
+        [("records", stored), ("egress", then.outbound_writes.is_some()), ("outbox", then.external_messages.is_some())];
     kinds.into_iter().filter(|(_, wanted)| *wanted).map(|(kind, _)| kind).collect()
 }

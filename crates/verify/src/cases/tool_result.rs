@@ -28,7 +28,8 @@ pub(super) fn execute(facts: &Facts<'_>, case: &Case) -> Vec<Finding> {
 fn yielded(facts: &Facts<'_>, case: &JudgeCase) -> Result<Yielded, (String, String)> {
     let name = case.when.tool_name().map(|n| n.value.as_str()).unwrap_or_default();
     let missing = |what: &str, remedy: &str| (format!("{what}:{name}"), remedy.to_owned());
-    let (_, tool) = facts.bundle().tool(name).ok_or_else(|| missing("tool", "no snapshot of the bundle has this tool"))?;
+    let (_, tool) =
+        facts.bundle().tool(name).ok_or_else(|| missing("tool", "no snapshot of the bundle has this tool"))?;
     if case.observed.is_error == Some(true) {
         return Ok(of(ExpectedResult::NotApplicable, Vec::new()));
     }

@@ -38,14 +38,16 @@ impl Check for Https {
             Err(finding) => return vec![finding],
         };
         let interfaces = card.interfaces();
-        let insecure = |i: &&ostiary_protocol::a2a::card::Interface<'_>| !secure(i.binding.as_ref(), i.url.unwrap_or(""));
+        let insecure =
+            |i: &&ostiary_protocol::a2a::card::Interface<'_>| !secure(i.binding.as_ref(), i.url.unwrap_or(""));
         let severity = if facts.production() { Severity::Error } else { Severity::Warning };
         let mut out: Vec<Finding> = interfaces
             .iter()
             .filter(insecure)
             .map(|i| {
                 let observed = format!("`{}`", i.url.unwrap_or(""));
-                let finding = facts.fail(ReasonCode::InterfaceUrlInsecure, at.clone(), "an absolute https:// URL", observed);
+                let finding =
+                    facts.fail(ReasonCode::InterfaceUrlInsecure, at.clone(), "an absolute https:// URL", observed);
                 finding.at_pointer(CARD, format!("{}/url", i.pointer)).as_severity(severity)
             })
             .collect();

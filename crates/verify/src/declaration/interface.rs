@@ -73,7 +73,12 @@ fn unsupported(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Fin
 }
 
 fn none(facts: &Facts<'_>, at: Vec<EventRef>) -> Finding {
-    facts.fail(ReasonCode::InterfaceUnsupported, at, "an interface that can be exercised", "none with binding and version")
+    facts.fail(
+        ReasonCode::InterfaceUnsupported,
+        at,
+        "an interface that can be exercised",
+        "none with binding and version",
+    )
 }
 
 #[cfg(test)]
@@ -85,7 +90,8 @@ mod tests {
 
     fn second(binding: &str, activate: &str) -> Driven {
         let mut world = World::with_card(|card| {
-            let other = json!({"url": "https://agent.example.test/x", "protocolBinding": binding, "protocolVersion": "1.0"});
+            let other =
+                json!({"url": "https://agent.example.test/x", "protocolBinding": binding, "protocolVersion": "1.0"});
             card["supportedInterfaces"].as_array_mut().unwrap().push(other);
         });
         if !activate.is_empty() {

@@ -98,7 +98,12 @@ fn absent(facts: &Facts<'_>) -> Finding {
     match status {
         Some(status @ (200..=499)) if status != 429 => {
             let observed = format!("HTTP {status}");
-            facts.fail(ReasonCode::CardUnavailable, facts.discovery_event(), "the card at its declared address", observed)
+            facts.fail(
+                ReasonCode::CardUnavailable,
+                facts.discovery_event(),
+                "the card at its declared address",
+                observed,
+            )
         }
         None if !asked && facts.bundle().card.is_none() => no_card_declared(facts),
         _ => facts.inconclusive(ReasonCode::CardUnavailable, CARD, "the card could not be fetched"),

@@ -96,7 +96,9 @@ fn nondeterministic(
     }
     let cited: Vec<EventRef> = tries.iter().flatten().flat_map(cited).collect();
     let failing = tries.iter().flatten().find_map(|f| match &f.verdict {
-        Verdict::Fail { reason, expected, observed, .. } => Some(format!("{reason}: expected {expected}; observed {observed}")),
+        Verdict::Fail { reason, expected, observed, .. } => {
+            Some(format!("{reason}: expected {expected}; observed {observed}"))
+        }
         _ => None,
     });
     let observed = format!("failed {fails} of {n} times ({})", failing.unwrap_or_default());

@@ -61,7 +61,9 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
 /// The state that the task had ended in before it was canceled.
 fn ended_in(facts: &Facts<'_>, answered: &Answered<'_>) -> Option<TaskState> {
     let before = |a: &Answered<'_>| {
-        a.tape.index == answered.tape.index && a.operation() == "GetTask" && a.exchange.sent.seq < answered.exchange.sent.seq
+        a.tape.index == answered.tape.index
+            && a.operation() == "GetTask"
+            && a.exchange.sent.seq < answered.exchange.sent.seq
     };
     answers::of(facts, terminal::ID).iter().filter(|a| before(a)).filter_map(|a| a.task()?.0.state()).next_back()
 }

@@ -74,9 +74,9 @@ mod tests {
     use crate::testing::{Driven, Edit, World, caught, passes, warnings};
 
     fn errors(change: impl Fn(&mut Value)) -> Driven {
-        World::honest().drive().edit(|i| {
-            if i.answer.get("error").is_some() { i.changed(|a| change(&mut a["error"])) } else { Edit::Keep }
-        })
+        World::honest()
+            .drive()
+            .edit(|i| if i.answer.get("error").is_some() { i.changed(|a| change(&mut a["error"])) } else { Edit::Keep })
     }
 
     #[test]

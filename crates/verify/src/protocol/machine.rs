@@ -131,7 +131,9 @@ mod tests {
     /// The second event of each stream shows another state.
     fn second(world: World, state: &serde_json::Value) -> Driven {
         world.drive().edit(|i| match (i.operation, i.n) {
-            ("SendStreamingMessage", 1) => i.changed(|a| a["result"]["statusUpdate"]["status"]["state"] = state.clone()),
+            ("SendStreamingMessage", 1) => {
+                i.changed(|a| a["result"]["statusUpdate"]["status"]["state"] = state.clone())
+            }
             _ => Edit::Keep,
         })
     }

@@ -77,7 +77,10 @@ fn refused(facts: &Facts<'_>, answered: &Answered<'_>, error: &str) -> Finding {
         return facts.inconclusive(ReasonCode::ControlFailed, "an example", remedy).at_exchange(x);
     }
     let expected = format!("the example `{}` to be served", example.name);
-    facts.fail(ReasonCode::CapabilityNotKept, answered.cite(), expected, error).at_exchange(x).with_business(false, "failed")
+    facts
+        .fail(ReasonCode::CapabilityNotKept, answered.cite(), expected, error)
+        .at_exchange(x)
+        .with_business(false, "failed")
 }
 
 /// A read of the candidate's own task right after it made it; a pass of it is no finding of its own.

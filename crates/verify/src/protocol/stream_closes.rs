@@ -86,7 +86,11 @@ mod tests {
         passes(&StreamCloses, &World::honest().drive());
         let snapshot = World::honest().drive().edit(|i| {
             let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_COMPLETED"}}});
-            if i.operation == "SendStreamingMessage" && i.n == 3 { Edit::Then(vec![i.with_result(task)]) } else { Edit::Keep }
+            if i.operation == "SendStreamingMessage" && i.n == 3 {
+                Edit::Then(vec![i.with_result(task)])
+            } else {
+                Edit::Keep
+            }
         });
         passes(&StreamCloses, &snapshot);
     }

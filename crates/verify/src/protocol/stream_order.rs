@@ -19,7 +19,12 @@ pub(super) struct StreamOrder {
     judge: fn(&Facts<'_>, &Answered<'_>, &[(Seq, StreamItem<'_>)]) -> Finding,
 }
 
-const fn spec(id: &'static str, summary: &'static str, covers: &'static [&'static str], liar: &'static str) -> CheckSpec {
+const fn spec(
+    id: &'static str,
+    summary: &'static str,
+    covers: &'static [&'static str],
+    liar: &'static str,
+) -> CheckSpec {
     CheckSpec {
         id,
         version: 1,
@@ -52,8 +57,7 @@ static ITEMS: CheckSpec = spec(
 
 impl StreamOrder {
     /// Both.
-    pub(super) const ALL: [Self; 2] =
-        [Self { spec: &FIRST, judge: first }, Self { spec: &ITEMS, judge: rest }];
+    pub(super) const ALL: [Self; 2] = [Self { spec: &FIRST, judge: first }, Self { spec: &ITEMS, judge: rest }];
 }
 
 impl Check for StreamOrder {
@@ -101,9 +105,8 @@ fn first(facts: &Facts<'_>, answered: &Answered<'_>, items: &[(Seq, StreamItem<'
 fn rest(facts: &Facts<'_>, answered: &Answered<'_>, items: &[(Seq, StreamItem<'_>)]) -> Finding {
     let task = items[0].1.task_id();
     let expected = || format!("updates of the task {} only", task.unwrap_or("of the stream"));
-    let fail = |seq: Seq, observed: String| {
-        facts.fail(ReasonCode::StreamOrderInvalid, answered.at(seq), expected(), observed)
-    };
+    let fail =
+        |seq: Seq, observed: String| facts.fail(ReasonCode::StreamOrderInvalid, answered.at(seq), expected(), observed);
     if matches!(items[0].1, StreamItem::Message(_)) {
         return facts.pass(answered.at(items[0].0));
     }

@@ -68,7 +68,8 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
         return fail(ReasonCode::CapabilityNotKept, "the declared stream", error.label());
     }
     if !answered.reply.streamed {
-        let media = answered.reply.media_type.as_ref().map_or_else(|| "no content type".to_owned(), ToString::to_string);
+        let media =
+            answered.reply.media_type.as_ref().map_or_else(|| "no content type".to_owned(), ToString::to_string);
         return fail(ReasonCode::CapabilityNotKept, "a stream (`text/event-stream`)", media);
     }
     match progress(answered) {

@@ -16,7 +16,12 @@ pub(super) struct TerminalKept {
     to_terminal: bool,
 }
 
-const fn spec(id: &'static str, summary: &'static str, covers: &'static [&'static str], liar: &'static str) -> CheckSpec {
+const fn spec(
+    id: &'static str,
+    summary: &'static str,
+    covers: &'static [&'static str],
+    liar: &'static str,
+) -> CheckSpec {
     CheckSpec {
         id,
         version: 1,
@@ -72,8 +77,7 @@ impl Check for TerminalKept {
         let steps: Vec<Step<'_>> = traces.iter().flat_map(|(_, t)| t.steps()).collect();
         let ended = |s: &&Step<'_>| s.from.state.state().is_some_and(|s| s.is_terminal());
         let after_end: Vec<&Step<'_>> = steps.iter().filter(ended).collect();
-        let broken: Vec<Finding> =
-            after_end.iter().filter(|s| self.breaks(s)).map(|s| finding(facts, s)).collect();
+        let broken: Vec<Finding> = after_end.iter().filter(|s| self.breaks(s)).map(|s| finding(facts, s)).collect();
         if !broken.is_empty() {
             return broken;
         }
@@ -88,7 +92,8 @@ impl Check for TerminalKept {
 
 fn finding(facts: &Facts<'_>, step: &Step<'_>) -> Finding {
     let at = vec![step.from.at.clone(), step.to.at.clone()];
-    let (expected, observed) = (format!("to stay {}", step.from.state), format!("{} → {}", step.from.state, step.to.state));
+    let (expected, observed) =
+        (format!("to stay {}", step.from.state), format!("{} → {}", step.from.state, step.to.state));
     facts.fail(ReasonCode::TerminalStateReopened, at, expected, observed).at_exchange(step.to.exchange)
 }
 

@@ -71,7 +71,8 @@ mod tests {
     use crate::testing::{Driven, Edit, Item, World, caught, is, passes, warnings};
 
     fn answering(world: World, change: impl Fn(&Item<'_>) -> Edit) -> Driven {
-        let probe = |i: &Item<'_>| i.scenario == terminal::ID && i.request["params"]["message"]["taskId"] != Value::Null;
+        let probe =
+            |i: &Item<'_>| i.scenario == terminal::ID && i.request["params"]["message"]["taskId"] != Value::Null;
         world.drive().edit(|i| if probe(i) { change(i) } else { Edit::Keep })
     }
 

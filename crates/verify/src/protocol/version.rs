@@ -90,7 +90,9 @@ mod tests {
     #[test]
     fn the_code_alone_will_do_and_another_error_will_not() {
         let bare = |code: i64| {
-            answering(version::UNSUPPORTED, move |i| Edit::Replace(i.with_error(json!({"code": code, "message": "no"}))))
+            answering(version::UNSUPPORTED, move |i| {
+                Edit::Replace(i.with_error(json!({"code": code, "message": "no"})))
+            })
         };
         passes(&VersionEnforced, &bare(-32009));
         caught(&VersionEnforced, &bare(-32603), ReasonCode::ErrorCodeMismatch);

@@ -75,7 +75,11 @@ mod tests {
     fn a_refused_declared_version_is_caught() {
         let refused = World::honest().drive().edit(|i| {
             let error = json!({"code": -32009, "message": "no"});
-            if i.scenario == send::ID && i.operation == "SendMessage" { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
+            if i.scenario == send::ID && i.operation == "SendMessage" {
+                Edit::Replace(i.with_error(error))
+            } else {
+                Edit::Keep
+            }
         });
         caught(&VersionAccepted, &refused, ReasonCode::VersionHeaderRejected);
     }

@@ -98,7 +98,8 @@ impl Client {
         let events = stage.tape().events();
         let recording = Recording { scenario: "".into(), axes: stage.axes().clone(), seed: stage.seed(), events };
         let exchanges = recording.exchanges();
-        let last = exchanges.last().ok_or_else(|| CouldNotRun::Internal("the exchange is not on the tape".to_owned()))?;
+        let last =
+            exchanges.last().ok_or_else(|| CouldNotRun::Internal("the exchange is not on the tape".to_owned()))?;
         codec::read(&self.binding, last).map_err(internal)
     }
 

@@ -7,7 +7,9 @@ use std::{
 
 use ostiary_record::{
     ActorId, Blob, ChannelId, End, Event, ExchangeId, Kind, Source, Tape,
-    ports::{Abort, Actor, BoxFuture, Channel, CouldNotRun, Deadline, Identity, Limits, Next, Outbound, Target, Transport},
+    ports::{
+        Abort, Actor, BoxFuture, Channel, CouldNotRun, Deadline, Identity, Limits, Next, Outbound, Target, Transport,
+    },
 };
 use serde_json::{Value, json};
 
@@ -66,7 +68,9 @@ impl Agent {
     fn answer(&self, headers: &[(String, String)], body: &[u8], token: Option<&str>) -> Answer {
         let tenant = match self.tenant(token) {
             Some(tenant) => tenant,
-            None => return Answer { status: 401, media: "application/json", frames: vec![r#"{"detail":"no"}"#.into()] },
+            None => {
+                return Answer { status: 401, media: "application/json", frames: vec![r#"{"detail":"no"}"#.into()] };
+            }
         };
         let Ok(request) = serde_json::from_slice::<Value>(body) else {
             return error(&Value::Null, -32700, None);

@@ -1,5 +1,6 @@
 //! The engine on scenarios and checks of its own: planning, driving, judging, reporting.
 
+mod cases;
 mod drive;
 mod judge;
 mod plan;

@@ -1,0 +1,125 @@
+//! What an environment becomes: ports, facts, allowance.
+
+use std::sync::Arc;
+
+use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
+use ostiary_record::{EnvironmentFacts, ports::States};
+use ostiary_verify::{Allowance, Ports};
+
+use super::{EnvironmentError, Place, identity, states::HttpStates};
+use crate::clock::MonotonicClock;
+
+/// Scenarios at the same time: independent ones overlap, and an agent on a laptop still answers in time.
+const CONCURRENCY: usize = 6;
+/// Calls a second where the environment names no rate: gentle enough for other people's agents.
+const RATE_PER_S: u32 = 50;
+
+/// Everything that a run needs of its environment.
+pub struct Surroundings {
+    /// The ways to the candidate.
+    pub ports: Ports,
+    /// Where its card is.
+    pub card_url: Option<String>,
+    /// What the judge may know.
+    pub facts: EnvironmentFacts,
+    /// How much may be asked of it.
+    pub allowance: Allowance,
+}
+
+// === impl Surroundings ===
+
+impl Surroundings {
+    /// Builds drivers and laboratory.
+    ///
+    /// # Errors
+    /// When any setting cannot be honoured.
+    pub fn of(place: &Place) -> Result<Self, EnvironmentError> {
+        let environment = &place.environment;
+        supported(place)?;
+        let settings = settings(place)?;
+        let transport = HttpTransport::new(settings.clone()).map_err(EnvironmentError::Settings)?;
+        let states = environment.provider_states.as_ref().map(|states| HttpStates::new(&states.url.value, &settings));
+        let states = states.transpose().map_err(EnvironmentError::Settings)?;
+        let ports = Ports {
+            transport: Arc::new(transport.clone()),
+            fetch: Arc::new(transport),
+            identity: Arc::new(identity::of(place)?),
+            states: states.map(|states| Arc::new(states) as Arc<dyn States>),
+            observers: Vec::new(),
+            timer: Arc::new(TokioTimer),
+            clock: Arc::new(MonotonicClock::start()),
+        };
+        let allowance = Allowance {
+            calls: u32::try_from(environment.budget.calls).unwrap_or(u32::MAX),
+            rate_per_s: environment.budget.rate_per_s.unwrap_or(RATE_PER_S),
+            concurrency: CONCURRENCY,
+        };
+        let card_url = environment.a2a.as_ref().map(|a2a| a2a.card_url.value.clone());
+        Ok(Self { ports, card_url, facts: environment.facts(), allowance })
+    }
+}
+
+/// Settings that the format has and this build has no code for. The reader of environments refuses them as well; one
+/// that was kept by its format alone is refused here.
+fn supported(place: &Place) -> Result<(), EnvironmentError> {
+    let environment = &place.environment;
+    let unsupported = |what: String| Err(EnvironmentError::Unsupported { what });
+    if let Some(server) = environment.mcp.first() {
+        return unsupported(format!("the MCP server `{}`", server.server.value));
+    }
+    if let Some(observer) = environment.observers.first() {
+        return unsupported(format!("the observer `{}`", observer.kind()));
+    }
+    if let Some(fault) = environment.faults.first() {
+        return unsupported(format!("the fault `{}`", fault.value));
+    }
+    Ok(())
+}
+
+fn settings(place: &Place) -> Result<Settings, EnvironmentError> {
+    let environment = &place.environment;
+    let trust_roots = match &environment.trust_roots {
+        Some(file) => Some(identity::read_file(place, file, "`trust_roots`")?),
+        None => None,
+    };
+    let mut guard = AddressGuard::public_only();
+    for url in environment.a2a.iter().map(|a2a| &a2a.card_url.value) {
+        if let Some(authority) = authority(url) {
+            let wrong = |e| EnvironmentError::Settings(SettingsError(vec![SettingsProblem::ConnectTo(e)]));
+            guard = guard.exempt(&authority).map_err(wrong)?;
+        }
+    }
+    Ok(Settings {
+        connect_to: environment.connect_to.clone(),
+        trust_roots,
+        allow_insecure_http: environment.allow_insecure_http,
+        guard,
+    })
+}
+
+/// `host:port` of an address that the operator wrote.
+pub(super) fn authority(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let port = if scheme == "https" { 443 } else { 80 };
+    Some(if has_port { authority.to_owned() } else { format!("{authority}:{port}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_authority_of_an_address_has_its_port() {
+        let cases = [
+            ("https://a.example.test/card.json", "a.example.test:443"),
+            ("http://127.0.0.1:9100/x", "127.0.0.1:9100"),
+            ("http://[::1]/x", "[::1]:80"),
+            ("http://[::1]:8080", "[::1]:8080"),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(authority(url).as_deref(), Some(expected), "{url}");
+        }
+    }
+}
