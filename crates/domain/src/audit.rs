@@ -206,3 +206,81 @@ fn hash(previous: Digest, bytes: &[u8]) -> Digest {
     hashed.extend_from_slice(bytes);
     Digest::of(&hashed)
 }
+
+#[cfg(test)]
+mod tests {
+    use ostiary_canon::Revision;
+    use serde_json::json;
+
+    use super::{AuditAction, AuditDraft, AuditEntry, AuditError, genesis, verify};
+    use crate::sample::{moment, operator};
+
+    fn chain(length: u64) -> Vec<AuditEntry> {
+        let mut last = genesis();
+        let next = |revision| {
+            let detail = json!({"number": revision});
+            let draft = AuditDraft {
+                actor: operator(),
+                action: AuditAction::Submit,
+                subject: "acme/planner".into(),
+                reason: None,
+                detail,
+            };
+            let entry = draft.entry(moment(0, revision), last);
+            last = entry.hash;
+            entry
+        };
+        (1..=length).map(next).collect()
+    }
+
+    fn broken(spoil: impl FnOnce(&mut Vec<AuditEntry>)) -> AuditError {
+        let mut entries = chain(5);
+        let head = entries.last().map(|e| (e.revision, e.hash));
+        spoil(&mut entries);
+        verify((Revision(0), genesis()), &entries, head).expect_err("the chain is broken")
+    }
+
+    #[test]
+    fn an_honest_chain_verifies_also_in_two_parts() {
+        let entries = chain(5);
+        let head = (Revision(5), entries[4].hash);
+        assert_eq!(verify((Revision(0), genesis()), &entries, Some(head)), Ok(head));
+        let half = verify((Revision(0), genesis()), &entries[..2], None).unwrap();
+        assert_eq!(verify(half, &entries[2..], Some(head)), Ok(head));
+    }
+
+    #[test]
+    fn edits_deletions_moves_and_cuts_are_found() {
+        let (third, gap) = (Revision(3), |expected, found| AuditError::Gap {
+            expected: Revision(expected),
+            found: Revision(found),
+        });
+        assert_eq!(broken(|e| e[2].bytes[0] ^= 1), AuditError::Changed(third));
+        assert_eq!(broken(|e| drop(e.remove(2))), gap(3, 4));
+        assert_eq!(broken(|e| e.swap(2, 3)), gap(3, 4));
+        assert_eq!(broken(|e| drop(e.pop())), AuditError::Head { expected: Revision(5), found: Revision(4) });
+        assert_eq!(broken(|e| e[2].previous = genesis()), AuditError::Link(third));
+        let renumbered = broken(|e| {
+            let removed = e.remove(2);
+            e[2].revision = removed.revision;
+        });
+        assert_eq!(renumbered, AuditError::Link(third));
+    }
+
+    #[test]
+    fn an_entry_that_was_written_anew_with_its_hash_breaks_the_next() {
+        let error = broken(|entries| {
+            let mut record = entries[2].record().unwrap();
+            record.actor.name = "nobody".into();
+            let draft = AuditDraft {
+                actor: record.actor,
+                action: record.action,
+                subject: record.subject,
+                reason: record.reason,
+                detail: record.detail,
+            };
+            entries[2] = draft.entry(moment(0, 3), entries[1].hash);
+        });
+        assert_eq!(error, AuditError::Link(Revision(4)));
+    }
+}

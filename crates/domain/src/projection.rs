@@ -89,3 +89,65 @@ fn hold(hold: &Hold) -> admission::Hold {
     };
     admission::Hold { kind, scope, by_person: hold.author.is_person() }
 }
+
+#[cfg(test)]
+mod tests {
+    use ostiary_admission::SignatureStatus;
+    use ostiary_record::{Gate, Outcome};
+
+    use super::project;
+    use crate::{
+        hold::{Hold, HoldKind, Scope},
+        names::{EvidenceId, HoldId},
+        sample::{self, authorization, judge, moment, profile, states, subject},
+        version::Version,
+    };
+
+    fn active() -> Version {
+        sample::version("1.0.0", states("1.0.0").swap_remove(6))
+    }
+
+    #[test]
+    fn every_state_has_its_name_and_evidence_only_from_admission_on() {
+        for state in states("1.0.0") {
+            let (name, admitted) = (state.name(), state.admitted().is_some());
+            let record = project(&sample::version("1.0.0", state), SignatureStatus::Verified);
+            assert_eq!((record.state.as_str(), record.evidence.is_some()), (name.as_str(), admitted));
+            assert_eq!(record.canary_weight > 0, name == crate::StateName::Canary);
+        }
+    }
+
+    #[test]
+    fn routers_compare_with_the_admitted_digests() {
+        let evidence = project(&active(), SignatureStatus::Verified).evidence.expect("it is admitted");
+        let (subject, word) = (subject("1.0.0"), authorization());
+        assert_eq!(
+            (evidence.card_digest, evidence.contract_digest, evidence.producer_digest, evidence.evidence_digest),
+            (subject.card, subject.contract, subject.producer, word.evidence_digest)
+        );
+        assert_eq!(evidence.expires_at, word.expires_at);
+        assert!(evidence.grant("a2a-jsonrpc-1.0/user/standard").is_some() && evidence.grant("a2a-jsonrpc-1.0").is_none());
+    }
+
+    #[test]
+    fn a_failure_speaks_for_all_unless_its_hold_confines_it() {
+        let failed = |scope: Option<Scope>| {
+            let mut version = active();
+            version.note(Gate::Conformance, Outcome::Fail, EvidenceId("ev-fail".into()));
+            version.holds = Vec::from_iter(scope.map(|scope| Hold {
+                id: HoldId("h".into()),
+                kind: HoldKind::RouteDisabled,
+                scope,
+                reason: "r".into(),
+                author: judge(),
+                evidence: Some(EvidenceId("ev-fail".into())),
+                set: moment(0, 9),
+            }));
+            project(&version, SignatureStatus::Verified).evidence.expect("it is admitted").failed
+        };
+        assert!(failed(Some(Scope::Everything)));
+        assert!(failed(None), "a person lifted the hold, and no fresh PASS is there");
+        assert!(!failed(Some(Scope::Profile(profile()))));
+        assert!(!project(&active(), SignatureStatus::Verified).evidence.expect("it is admitted").failed);
+    }
+}
