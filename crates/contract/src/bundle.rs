@@ -15,7 +15,7 @@ use crate::{
     file::{
         authorization::Authorization,
         case::Case,
-        contract::ContractBundle,
+        contract::{ContractBundle, Sections},
         coverage::CoveragePolicy,
         drift::DriftPolicy,
         error::ErrorContract,
@@ -157,7 +157,7 @@ impl Bundle {
 
     /// Consumers' contracts: path and bytes. They are carried and named by digest, not read.
     pub fn pacts(&self) -> impl Iterator<Item = (&str, &Bytes)> {
-        let layout = layout::Layout::of(Some(&self.contract));
+        let layout = layout::Layout::of(&Sections::of(&self.contract));
         self.files.iter().filter(move |(path, _)| layout.is_pact(path)).map(|(path, bytes)| (path.as_str(), bytes))
     }
 

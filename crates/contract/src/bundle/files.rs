@@ -23,8 +23,8 @@ pub(super) fn digest(files: &Files) -> Digest {
     json::digest(&object).expect("an object of ASCII strings under valid UTF-8 keys has a canonical form")
 }
 
-/// Everything that is wrong with the set of files, before any is read.
-pub(super) fn check(files: &Files) -> Vec<Problem> {
+/// Bounds on the whole set; when one is broken, nothing is read.
+pub(super) fn bounds(files: &Files) -> Vec<Problem> {
     let mut problems = Vec::new();
     if files.len() > FILES {
         let message = format!("the bundle has {} files, more than the {FILES} allowed", files.len());
@@ -35,14 +35,15 @@ pub(super) fn check(files: &Files) -> Vec<Problem> {
         let message = format!("the files have {total} bytes together, more than the {TOTAL_BYTES} allowed");
         problems.push(Problem::new("", Code::BundleTooLarge, message));
     }
-    for (path, bytes) in files {
-        problems.extend(path_problem(path));
-        if bytes.len() > FILE_BYTES {
-            let message = format!("the file has {} bytes, more than the {FILE_BYTES} allowed", bytes.len());
-            problems.push(Problem::new(path, Code::FileTooLarge, message));
-        }
-    }
     problems
+}
+
+/// Why one file is not read.
+pub(super) fn refused(path: &str, bytes: &[u8]) -> Option<Problem> {
+    path_problem(path).or_else(|| {
+        let message = format!("the file has {} bytes, more than the {FILE_BYTES} allowed", bytes.len());
+        (bytes.len() > FILE_BYTES).then(|| Problem::new(path, Code::FileTooLarge, message))
+    })
 }
 
 /// What is wrong with a path inside a bundle.

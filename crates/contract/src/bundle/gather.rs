@@ -16,7 +16,7 @@ use crate::{
     file::{
         authorization::{Authorization, AuthorizationFile},
         case::{Case, CaseFile},
-        contract::{ContractBundle, ContractFile},
+        contract::{ContractBundle, ContractFile, Sections},
         coverage::{CoverageFile, CoveragePolicy},
         drift::{DriftFile, DriftPolicy},
         error::{ErrorContract, ErrorsFile},
@@ -41,6 +41,7 @@ pub(super) const CONTRACT: &str = "contract.yaml";
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) contract: Option<ContractBundle>,
+    pub(super) sections: Sections,
     pub(super) card: Option<CardDocument>,
     pub(super) card_snapshot: Option<CardSnapshot>,
     pub(super) tools: Vec<ToolSnapshot>,
@@ -64,24 +65,20 @@ pub(super) struct Parts {
 
 /// Reads, checks and names a bundle.
 pub(super) fn load(files: &Files) -> Result<Bundle, Problems> {
-    let mut parts = Parts { problems: files::check(files), ..Parts::default() };
+    let mut parts = Parts { problems: files::bounds(files), ..Parts::default() };
     if !parts.problems.is_empty() {
-        // Nothing is read of a file set that breaks its bounds.
-        parts.problems.extend(missing_contract(files));
         return Err(sorted(parts.problems));
     }
-    parts.problems.extend(missing_contract(files));
-    if let Some(bytes) = files.get(CONTRACT) {
-        parts.contract = parts.yaml::<ContractFile>(CONTRACT, bytes).map(|(file, _)| file.contract_bundle);
-    }
-    let layout = Layout::of(parts.contract.as_ref());
-    for (path, bytes) in files {
-        parts.problems.extend(secrets::scan(path, bytes));
-        match layout.kind(path) {
-            Some(FileKind::Contract) => {}
-            Some(kind) => parts.read(kind, path, bytes, &layout),
-            None => parts.problems.extend(unknown_file(path, parts.contract.is_some())),
+    match files.get(CONTRACT) {
+        Some(bytes) => parts.read_contract(bytes),
+        None => {
+            let problem = Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no contract.yaml");
+            parts.problems.push(problem.hint("is this the bundle's own directory?"));
         }
+    }
+    let layout = Layout::of(&parts.sections);
+    for (path, bytes) in files {
+        parts.read_any(path, bytes, &layout);
     }
     reference::check(&mut parts, files, &layout);
     schemas::check(&mut parts, files);
@@ -99,18 +96,8 @@ fn sorted(problems: Vec<Problem>) -> Problems {
     problems
 }
 
-fn missing_contract(files: &Files) -> Option<Problem> {
-    let problem = || Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no contract.yaml");
-    (!files.contains_key(CONTRACT)).then(|| problem().hint("is this the bundle's own directory?"))
-}
-
-/// A file without a kind. While the contract itself is unreadable its layout is unknown, and only what could never be
-/// part of a bundle is reported.
-fn unknown_file(path: &str, contract_known: bool) -> Option<Problem> {
-    let plausible = [".yaml", ".json"].iter().any(|ending| path.ends_with(ending));
-    if !contract_known && plausible {
-        return None;
-    }
+/// A file that no rule of the layout knows.
+fn unknown_file(path: &str) -> Problem {
     let hint = match path.split_once('/') {
         Some(("schemas", _)) => "schemas are named `schemas/<name>.schema.json`",
         Some(("fixtures", _)) => "fixtures are named `fixtures/<name>.json`",
@@ -119,39 +106,68 @@ fn unknown_file(path: &str, contract_known: bool) -> Option<Problem> {
         Some(("mcp", _)) => "snapshots are named `mcp/<server>/<client>.<auth-profile>.<tenant-class>.snapshot.json`",
         _ => "remove the file, or name it in contract.yaml",
     };
-    Some(Problem::new(path, Code::UnknownFile, "the file is no part of a bundle's layout").hint(hint))
+    Problem::new(path, Code::UnknownFile, "the file is no part of a bundle's layout").hint(hint)
 }
 
 // === impl Parts ===
 
 impl Parts {
-    /// Decodes a YAML file; what is wrong is noted.
-    fn yaml<T: Decode>(&mut self, path: &str, bytes: &Bytes) -> Option<(T, Node)> {
-        let node = match yaml::read(path, bytes, yaml::Limits::default()) {
-            Ok(node) => node,
-            Err(problems) => {
-                self.problems.extend(problems);
-                return None;
-            }
-        };
-        let mut cx = Cx::new(path);
-        let value = T::decode(&node, &mut cx);
-        self.problems.append(&mut cx.problems);
-        value.map(|value| (value, node))
+    fn read_contract(&mut self, bytes: &Bytes) {
+        let Some(node) = self.node(CONTRACT, bytes) else { return };
+        self.contract = self.decode::<ContractFile>(CONTRACT, &node).map(|file| file.contract_bundle);
+        self.sections = self.contract.as_ref().map_or_else(|| Sections::salvage(&node), Sections::of);
     }
 
-    /// Decodes a YAML file and lets it be checked with its positions at hand.
-    fn checked<T: Decode>(
+    fn read_any(&mut self, path: &str, bytes: &Bytes, layout: &Layout) {
+        let kind = layout.kind(path);
+        if let Some(problem) = files::refused(path, bytes) {
+            self.problems.push(problem);
+            self.unread.extend(kind);
+            return;
+        }
+        self.problems.extend(secrets::scan(path, bytes));
+        match kind {
+            Some(FileKind::Contract) => {}
+            Some(kind) => self.read(kind, path, bytes, layout),
+            None => self.problems.push(unknown_file(path)),
+        }
+    }
+
+    fn node(&mut self, path: &str, bytes: &Bytes) -> Option<Node> {
+        match yaml::read(path, bytes, yaml::Limits::default()) {
+            Ok(node) => Some(node),
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    fn decode<T: Decode>(&mut self, path: &str, node: &Node) -> Option<T> {
+        let mut cx = Cx::new(path);
+        let value = T::decode(node, &mut cx);
+        self.problems.append(&mut cx.problems);
+        value
+    }
+
+    /// Decodes a YAML file; what is wrong is noted.
+    fn yaml<T: Decode>(&mut self, path: &str, bytes: &Bytes) -> Option<(T, Node)> {
+        let node = self.node(path, bytes)?;
+        self.decode(path, &node).map(|value| (value, node))
+    }
+
+    /// Decodes a YAML file and checks or changes it with its positions at hand.
+    fn then<T: Decode, U>(
         &mut self,
         path: &str,
         bytes: &Bytes,
-        check: impl FnOnce(&T, &Node, &mut Cx<'_>),
-    ) -> Option<T> {
+        then: impl FnOnce(T, &Node, &mut Cx<'_>) -> U,
+    ) -> Option<U> {
         let (value, node) = self.yaml::<T>(path, bytes)?;
         let mut cx = Cx::new(path);
-        check(&value, &node, &mut cx);
+        let out = then(value, &node, &mut cx);
         self.problems.append(&mut cx.problems);
-        Some(value)
+        Some(out)
     }
 
     fn json(&mut self, path: &str, bytes: &Bytes) -> Option<Value> {
@@ -177,10 +193,7 @@ impl Parts {
                 self.card_snapshot.is_some()
             }
             FileKind::Case(set) => {
-                let file = self.yaml::<CaseFile>(path, bytes);
-                let mut cx = Cx::new(path);
-                let cases = file.map(|(file, node)| file.into_cases(node.at, set, &mut cx));
-                self.problems.append(&mut cx.problems);
+                let cases = self.then::<CaseFile, _>(path, bytes, |f, node, cx| f.into_cases(node.at, set, cx));
                 cases.map(|cases| self.cases.extend(cases)).is_some()
             }
             _ => self.read_part(kind, path, bytes),
@@ -194,19 +207,18 @@ impl Parts {
     fn read_part(&mut self, kind: FileKind, path: &str, bytes: &Bytes) -> bool {
         match kind {
             FileKind::Machine => {
-                let read = self.checked::<MachineFile>(path, bytes, |f, node, cx| f.task_machine.check(node, cx));
-                self.machine = read.map(|f| f.task_machine);
+                self.machine = self.then::<MachineFile, _>(path, bytes, |f, node, cx| {
+                    f.task_machine.check(node, cx);
+                    f.task_machine
+                });
                 self.machine.is_some()
             }
             FileKind::Operations => {
-                let read = self.checked::<OperationsFile>(path, bytes, OperationsFile::check);
-                read.map(|f| self.operations = f.operations).is_some()
+                let read = self.then::<OperationsFile, _>(path, bytes, |f, _, cx| f.into_operations(cx));
+                read.map(|operations| self.operations = operations).is_some()
             }
             FileKind::Coverage => {
-                let read = self.yaml::<CoverageFile>(path, bytes);
-                let mut cx = Cx::new(path);
-                self.coverage = read.map(|(f, _)| f.into_policy(&mut cx));
-                self.problems.append(&mut cx.problems);
+                self.coverage = self.then::<CoverageFile, _>(path, bytes, |f, _, cx| f.into_policy(cx));
                 self.coverage.is_some()
             }
             FileKind::Invariants => {
@@ -307,6 +319,7 @@ pub(crate) fn json_problem(path: &str, error: &json::JsonError) -> Problem {
         Kind::TooDeep { .. } => Code::NestingTooDeep,
         Kind::NotUtf8 => Code::NotUtf8,
         Kind::DuplicateKey { .. } => Code::DuplicateKey,
+        Kind::IntegerNotExact { .. } | Kind::NumberOutOfRange { .. } => Code::NumberOutOfRange,
         _ => Code::JsonSyntax,
     };
     let at = crate::problem::Position { line: error.line, column: error.column };

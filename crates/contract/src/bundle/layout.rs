@@ -1,8 +1,11 @@
 //! Which file is what: fixed names, fixed directories, and the paths that `contract.yaml` gives.
 
-use crate::file::{
-    case::CaseSet,
-    contract::{ContractBundle, ToolDeclaration, ToolDeclarations},
+use crate::{
+    decode::Located,
+    file::{
+        case::CaseSet,
+        contract::{Sections, ToolDeclaration, ToolDeclarations},
+    },
 };
 
 /// What a file of the bundle is.
@@ -58,23 +61,21 @@ pub(super) struct ToolPlace {
 
 impl Layout {
     /// The layout that a contract gives; the default one where it says nothing.
-    pub(super) fn of(contract: Option<&ContractBundle>) -> Self {
-        let path = |given: Option<Option<&crate::decode::Located<String>>>, default: &str| {
-            given.flatten().map_or_else(|| default.to_owned(), |p| p.value.clone())
+    pub(super) fn of(sections: &Sections) -> Self {
+        let path = |given: &Option<Located<String>>, default: &str| {
+            given.as_ref().map_or_else(|| default.to_owned(), |p| p.value.clone())
         };
-        let models = contract.map(|c| &c.models);
-        let examples = contract.map(|c| &c.examples);
-        let results = contract.map(|c| &c.expected_results);
+        let Sections { declarations, models, examples, expected_results } = sections;
         Self {
-            card: path(contract.map(|c| c.declarations.agent_card.as_ref()), "agent-card.json"),
-            machine: path(models.map(|m| m.task_state_machine.as_ref()), "a2a-task-machine.yaml"),
-            invariants: path(models.map(|m| m.invariants.as_ref()), "behavior-invariants.yaml"),
-            reasons: path(results.map(|r| r.reason_codes.as_ref()), "reason-codes.yaml"),
-            tools: contract.map_or_else(Vec::new, tool_places),
-            pacts: directory(path(examples.map(|e| e.consumer_pacts.as_ref()), "pacts/")),
-            positive: directory(path(examples.map(|e| e.positive_cases.as_ref()), "cases/positive/")),
-            negative: directory(path(examples.map(|e| e.negative_cases.as_ref()), "cases/negative/")),
-            regression: directory(path(examples.map(|e| e.regression_cases.as_ref()), "cases/regression/")),
+            card: path(&declarations.agent_card, "agent-card.json"),
+            machine: path(&models.task_state_machine, "a2a-task-machine.yaml"),
+            invariants: path(&models.invariants, "behavior-invariants.yaml"),
+            reasons: path(&expected_results.reason_codes, "reason-codes.yaml"),
+            tools: declarations.mcp_tools.as_ref().map_or_else(Vec::new, tool_places),
+            pacts: directory(path(&examples.consumer_pacts, "pacts/")),
+            positive: directory(path(&examples.positive_cases, "cases/positive/")),
+            negative: directory(path(&examples.negative_cases, "cases/negative/")),
+            regression: directory(path(&examples.regression_cases, "cases/regression/")),
         }
     }
 
@@ -140,10 +141,9 @@ fn directory(path: String) -> String {
     if path.ends_with('/') { path } else { path + "/" }
 }
 
-fn tool_places(contract: &ContractBundle) -> Vec<ToolPlace> {
-    match &contract.declarations.mcp_tools {
-        None => Vec::new(),
-        Some(ToolDeclarations::Path(path)) => {
+fn tool_places(declared: &ToolDeclarations) -> Vec<ToolPlace> {
+    match declared {
+        ToolDeclarations::Path(path) => {
             let fallback = tool_place(path);
             vec![fallback.unwrap_or_else(|| ToolPlace {
                 server: DEFAULT_SERVER.to_owned(),
@@ -152,7 +152,7 @@ fn tool_places(contract: &ContractBundle) -> Vec<ToolPlace> {
                 artifact_digest: None,
             })]
         }
-        Some(ToolDeclarations::List(list)) => list.iter().map(declared_place).collect(),
+        ToolDeclarations::List(list) => list.iter().map(declared_place).collect(),
     }
 }
 

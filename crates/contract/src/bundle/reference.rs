@@ -23,7 +23,7 @@ pub(super) fn check(parts: &mut Parts, files: &Files, layout: &Layout) {
 /// What is wrong with a path that a file gives; `None` when it may be looked up.
 fn leaves(file: &str, path: &Located<String>) -> Option<Problem> {
     if path.contains("://") {
-        let message = format!("`{}` points to the network", crate::yaml::clip(path));
+        let message = format!("`{}` is an address, not a path inside the bundle", crate::yaml::clip(path));
         let problem = Problem::new(file, Code::RemoteReference, message).at(path.at);
         return Some(problem.hint("copy the file into the bundle"));
     }
@@ -33,17 +33,17 @@ fn leaves(file: &str, path: &Located<String>) -> Option<Problem> {
 }
 
 fn contract_paths(parts: &Parts, files: &Files, found: &mut Vec<Problem>) {
-    let Some(contract) = &parts.contract else { return };
+    let sections = &parts.sections;
     let mut paths: Vec<&Located<String>> = Vec::new();
-    paths.extend(&contract.declarations.agent_card);
-    match &contract.declarations.mcp_tools {
+    paths.extend(&sections.declarations.agent_card);
+    match &sections.declarations.mcp_tools {
         Some(ToolDeclarations::Path(path)) => paths.push(path),
         Some(ToolDeclarations::List(list)) => paths.extend(list.iter().map(|d| &d.path)),
         None => {}
     }
-    paths.extend(&contract.models.task_state_machine);
-    paths.extend(&contract.models.invariants);
-    paths.extend(&contract.expected_results.reason_codes);
+    paths.extend(&sections.models.task_state_machine);
+    paths.extend(&sections.models.invariants);
+    paths.extend(&sections.expected_results.reason_codes);
     for path in paths {
         let problem = leaves(CONTRACT, path).or_else(|| {
             let message = format!("`{}` is not in the bundle", crate::yaml::clip(path));
@@ -52,7 +52,7 @@ fn contract_paths(parts: &Parts, files: &Files, found: &mut Vec<Problem>) {
         });
         found.extend(problem);
     }
-    let examples = &contract.examples;
+    let examples = &sections.examples;
     let directories =
         [&examples.consumer_pacts, &examples.positive_cases, &examples.negative_cases, &examples.regression_cases];
     // A directory may be empty: archives do not carry empty ones.

@@ -1,7 +1,8 @@
 //! JSON Schemas: each compiles, and none asks the network for anything (B-04, J-04).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
+use bytes::Bytes;
 use jsonschema::{Retrieve, Uri, ValidationOptions, Validator};
 use serde_json::Value;
 
@@ -10,6 +11,11 @@ use crate::problem::{Code, Problem};
 
 /// The address under which a bundle's own files are known to each other while schemas are compiled.
 const BASE: &str = "bundle:///";
+
+/// The path that a schema outside any schema file is given: its references find the files of `schemas/`.
+const INLINE: &str = "schemas/inline.schema.json";
+
+type Schemas = BTreeMap<String, Value>;
 
 /// What is wrong with a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,74 +30,70 @@ impl Bundle {
     /// # Errors
     /// When the schema does not compile.
     pub fn validator(&self, schema: &Value) -> Result<Validator, SchemaError> {
-        compile("schemas/inline.schema.json", schema, &self.schemas)
+        compile(INLINE, schema, Arc::new(self.schemas.clone()))
     }
 }
 
 /// Reports references to the network, references that find nothing, and schemas that do not compile.
 pub(super) fn check(parts: &mut Parts, files: &Files) {
+    let schemas = Arc::new(std::mem::take(&mut parts.schemas));
     let mut found = Vec::new();
-    for (path, schema) in &parts.schemas {
-        let lines = Lines { file: path, text: files.get(path).map(|b| String::from_utf8_lossy(b).into_owned()) };
-        check_one(&lines, path, schema, "", &parts.schemas, &mut found);
+    for (path, schema) in schemas.iter() {
+        let place = Place { file: path, text: files.get(path).map(Bytes::as_ref), base: path };
+        place.check(schema, "", &schemas, &mut found);
     }
     for snapshot in &parts.tools {
-        let text = files.get(&snapshot.path).map(|b| String::from_utf8_lossy(b).into_owned());
-        let lines = Lines { file: &snapshot.path, text };
+        let text = files.get(&snapshot.path).map(Bytes::as_ref);
+        let place = Place { file: &snapshot.path, text, base: INLINE };
         for tool in &snapshot.tools {
-            let mut one = |key: &str, schema: &Value| {
+            let declared = [("inputSchema", Some(&tool.input_schema)), ("outputSchema", tool.output_schema.as_ref())];
+            for (key, schema) in declared {
                 let what = format!("tool `{}`, {key}: ", crate::yaml::clip(&tool.name));
-                check_one(&lines, "schemas/inline.schema.json", schema, &what, &parts.schemas, &mut found);
-            };
-            one("inputSchema", &tool.input_schema);
-            if let Some(schema) = &tool.output_schema {
-                one("outputSchema", schema);
+                schema.into_iter().for_each(|s| place.check(s, &what, &schemas, &mut found));
             }
         }
     }
+    parts.schemas = Arc::unwrap_or_clone(schemas);
     parts.problems.append(&mut found);
 }
 
-/// The text of a file, to find the line of a reference.
-struct Lines<'a> {
+/// Where a schema stands.
+struct Place<'a> {
     file: &'a str,
-    text: Option<String>,
+    /// The file's bytes, to find the line of a reference.
+    text: Option<&'a [u8]>,
+    /// The path against which its references are resolved.
+    base: &'a str,
 }
 
-// === impl Lines ===
+// === impl Place ===
 
-impl Lines<'_> {
-    fn problem(&self, code: Code, reference: &str, message: String) -> Problem {
-        let quoted = format!("\"{reference}\"");
-        let line = self.text.iter().flat_map(|t| t.lines().enumerate()).find(|(_, l)| l.contains(&quoted));
-        Problem::new(self.file, code, message).on_line(line.and_then(|(n, _)| u32::try_from(n + 1).ok()))
-    }
-}
-
-fn check_one(
-    lines: &Lines<'_>,
-    base: &str,
-    schema: &Value,
-    what: &str,
-    schemas: &BTreeMap<String, Value>,
-    found: &mut Vec<Problem>,
-) {
-    let before = found.len();
-    let mut references = Vec::new();
-    collect(schema, &mut references);
-    for reference in references {
-        if let Some((code, wrong)) = refused(reference, schemas) {
-            let message = format!("{what}`$ref` to `{}` {wrong}", crate::yaml::clip(reference));
-            found.push(
-                lines.problem(code, reference, message).hint("put the schema into schemas/ and refer to its file"),
-            );
+impl Place<'_> {
+    fn check(&self, schema: &Value, what: &str, schemas: &Arc<Schemas>, found: &mut Vec<Problem>) {
+        let mut references = Vec::new();
+        collect(schema, &mut references);
+        let before = found.len();
+        for reference in references {
+            if let Some((code, wrong)) = refused(reference, schemas) {
+                let message = format!("{what}`$ref` to `{}` {wrong}", crate::yaml::clip(reference));
+                let problem = Problem::new(self.file, code, message).on_line(self.line(reference));
+                found.push(problem.hint("put the schema into schemas/ and refer to its file"));
+            }
+        }
+        // A schema whose references are wrong does not compile for the same reason: one problem says it.
+        if found.len() == before
+            && let Err(error) = compile(self.base, schema, Arc::clone(schemas))
+        {
+            found.push(Problem::new(self.file, Code::SchemaInvalid, format!("{what}{error}")));
         }
     }
-    // A schema whose references are wrong does not compile for the same reason: one problem says it.
-    if found.len() == before
-        && let Err(error) = compile(base, schema, schemas)
-    {
-        found.push(Problem::new(lines.file, Code::SchemaInvalid, format!("{what}{error}")));
+
+    /// The first line that holds a reference; JSON values carry no positions.
+    fn line(&self, reference: &str) -> Option<u32> {
+        let text = std::str::from_utf8(self.text?).ok()?;
+        let quoted = format!("\"{reference}\"");
+        let line = text.lines().position(|l| l.contains(&quoted))?;
+        u32::try_from(line + 1).ok()
     }
 }
 
@@ -112,7 +114,7 @@ fn collect<'s>(schema: &'s Value, out: &mut Vec<&'s str>) {
     }
 }
 
-fn refused(reference: &str, schemas: &BTreeMap<String, Value>) -> Option<(Code, &'static str)> {
+fn refused(reference: &str, schemas: &Schemas) -> Option<(Code, &'static str)> {
     let document = reference.split('#').next().unwrap_or_default();
     let known_id = || schemas.values().any(|s| s.get("$id").and_then(Value::as_str) == Some(document));
     if document.is_empty() || document.starts_with("https://json-schema.org/draft") || known_id() {
@@ -128,15 +130,18 @@ fn refused(reference: &str, schemas: &BTreeMap<String, Value>) -> Option<(Code, 
     (!found).then_some((Code::ReferenceMissing, "finds no file in schemas/"))
 }
 
-fn compile(path: &str, schema: &Value, schemas: &BTreeMap<String, Value>) -> Result<Validator, SchemaError> {
+fn compile(path: &str, schema: &Value, schemas: Arc<Schemas>) -> Result<Validator, SchemaError> {
     let options: ValidationOptions<'_> = jsonschema::options();
-    let retriever = BundleSchemas(schemas.clone());
-    let options = options.with_base_uri(format!("{BASE}{path}")).with_retriever(retriever);
-    options.build(schema).map_err(|error| SchemaError(crate::yaml::clip(&error.to_string())))
+    let options = options.with_base_uri(format!("{BASE}{path}")).with_retriever(BundleSchemas(schemas));
+    options.build(schema).map_err(|error| {
+        let pointer = error.instance_path().as_str();
+        let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
+        SchemaError(crate::yaml::clip(&format!("{at}{error}")))
+    })
 }
 
 /// Gives the bundle's own schemas, by path or by `$id`, and nothing else.
-struct BundleSchemas(BTreeMap<String, Value>);
+struct BundleSchemas(Arc<Schemas>);
 
 // === impl BundleSchemas ===
 

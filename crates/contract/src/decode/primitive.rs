@@ -121,26 +121,26 @@ impl<T: Decode> Decode for Box<T> {
 }
 
 impl<T: Decode> Decode for Vec<T> {
-    /// Reads all items before giving up, so that each bad one is reported.
+    /// Passes over bad items: each is reported, and what is left can still be checked. Whoever decodes drops everything
+    /// in the end when there was any problem.
     fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
         let Value::List(items) = &node.value else {
             cx.wrong_type(node, "a list");
             return None;
         };
-        let read: Vec<Option<T>> = items.iter().map(|item| T::decode(item, cx)).collect();
-        read.into_iter().collect()
+        Some(items.iter().filter_map(|item| T::decode(item, cx)).collect())
     }
 }
 
 impl<T: Decode> Decode for BTreeMap<String, T> {
+    /// Passes over bad values, as lists do.
     fn decode(node: &Node, cx: &mut Cx<'_>) -> Option<Self> {
         let Value::Map(entries) = &node.value else {
             cx.wrong_type(node, "a mapping");
             return None;
         };
-        let read: Vec<Option<(String, T)>> =
-            entries.iter().map(|e| T::decode(&e.node, cx).map(|value| (e.key.clone(), value))).collect();
-        read.into_iter().collect()
+        let read = entries.iter().filter_map(|e| T::decode(&e.node, cx).map(|value| (e.key.clone(), value)));
+        Some(read.collect())
     }
 }
 

@@ -104,7 +104,7 @@ impl Decode for AuthorizationFile {
             Self::Keyed(keyed) => &keyed.authorization,
             Self::Bare(policy) => policy,
         };
-        if !policy.public && policy.matrix.is_empty() {
+        if !policy.public && policy.matrix.is_empty() && cx.problems.is_empty() {
             let message = "the policy is neither public nor has a row";
             cx.problem_with_hint(node.at, Code::InvalidValue, message, "write rows under `matrix`, or `public: true`");
         }

@@ -169,6 +169,45 @@ pub enum ContractVersion {
     Unpinned(String),
 }
 
+/// Where the parts of a contract lie: all that is needed to read its other files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sections {
+    pub(crate) declarations: Declarations,
+    pub(crate) models: Models,
+    pub(crate) examples: Examples,
+    pub(crate) expected_results: ExpectedResults,
+}
+
+// === impl Sections ===
+
+impl Sections {
+    /// Reads the sections each for itself, so that a mistake elsewhere in `contract.yaml` hides nothing of the other
+    /// files. Problems are those of the whole file and not reported again.
+    pub(crate) fn salvage(root: &Node) -> Self {
+        fn section<T: Decode + Default>(bundle: Option<&Node>, key: &str) -> T {
+            let node = bundle.and_then(|b| b.get(key));
+            node.and_then(|n| T::decode(n, &mut Cx::new(""))).unwrap_or_default()
+        }
+        let bundle = root.get("contract_bundle");
+        Self {
+            declarations: section(bundle, "declarations"),
+            models: section(bundle, "models"),
+            examples: section(bundle, "examples"),
+            expected_results: section(bundle, "expected_results"),
+        }
+    }
+
+    /// The sections of a contract.
+    pub(crate) fn of(contract: &ContractBundle) -> Self {
+        Self {
+            declarations: contract.declarations.clone(),
+            models: contract.models.clone(),
+            examples: contract.examples.clone(),
+            expected_results: contract.expected_results.clone(),
+        }
+    }
+}
+
 // === impl ContractVersion ===
 
 impl fmt::Display for ContractVersion {
@@ -211,7 +250,7 @@ impl Decode for ContractVersion {
             Err(error) => {
                 let message = format!("`{}` is no semantic version: {error}", crate::yaml::clip(&text));
                 cx.problem_with_hint(node.at, Code::InvalidValue, message, "write it like 3.4.0");
-                None
+                Some(Self::Unpinned(text))
             }
         }
     }

@@ -17,7 +17,7 @@ file_type! {
         #[schemars(with = "Vec<String>")]
         activate: Vec<Located<Profile>> = default,
         /// How much repetitions may differ.
-        tolerance: Option<Tolerance>,
+        tolerance: Option<Located<Tolerance>>,
     }
 }
 
@@ -39,7 +39,7 @@ file_type! {
         #[schemars(with = "Vec<String>")]
         activate: Vec<Located<Profile>> = default,
         /// How much repetitions may differ.
-        tolerance: Option<Tolerance>,
+        tolerance: Option<Located<Tolerance>>,
     }
 }
 
@@ -130,6 +130,18 @@ impl CoverageFile {
             policy.activate = self.activate;
         }
         policy.tolerance = policy.tolerance.or(self.tolerance);
+        if let Some(tolerance) = &policy.tolerance {
+            let at = tolerance.at;
+            if tolerance.repetitions == 0 {
+                cx.problem(at, Code::InvalidValue, "`repetitions` is 0, and nothing would be run");
+            } else if tolerance.may_differ >= tolerance.repetitions {
+                cx.problem(
+                    at,
+                    Code::Contradiction,
+                    "`may_differ` lets all repetitions differ, and nothing would be judged",
+                );
+            }
+        }
         policy
     }
 }

@@ -2,15 +2,14 @@
 
 use crate::{
     decode::{Cx, Located, choice, file_type},
-    problem::Code,
-    yaml::Node,
+    problem::{Code, Position},
 };
 
 file_type! {
     /// `operations.yaml`.
     pub struct OperationsFile {
         /// One entry a skill or tool.
-        operations: Vec<Operation>,
+        operations: Vec<Located<Operation>>,
     }
 }
 
@@ -74,7 +73,7 @@ choice! {
 
 impl Operation {
     /// Reports what the entry's keys say against each other.
-    pub(crate) fn check(&self, at: crate::problem::Position, cx: &mut Cx<'_>) {
+    fn check(&self, at: Position, cx: &mut Cx<'_>) {
         if self.skill.is_some() == self.tool.is_some() {
             let message = "an operation names one skill or one tool, not both and not neither";
             cx.problem_with_hint(at, Code::InvalidValue, message, "write `skill: <id>` or `tool: <name>`");
@@ -99,11 +98,13 @@ impl Operation {
 // === impl OperationsFile ===
 
 impl OperationsFile {
-    /// Reports what single entries say against themselves.
-    pub(crate) fn check(&self, root: &Node, cx: &mut Cx<'_>) {
-        let Some(crate::yaml::Value::List(nodes)) = root.get("operations").map(|n| &n.value) else { return };
-        for (operation, node) in self.operations.iter().zip(nodes) {
-            operation.check(node.at, cx);
+    /// The entries, after reporting what each says against itself.
+    pub(crate) fn into_operations(self, cx: &mut Cx<'_>) -> Vec<Operation> {
+        let mut out = Vec::new();
+        for Located { value, at } in self.operations {
+            value.check(at, cx);
+            out.push(value);
         }
+        out
     }
 }

@@ -74,13 +74,13 @@ impl Tool {
             }
         };
         let (mut tools, mut wrong) = (Vec::<Self>::new(), Vec::new());
-        for item in items {
+        for (n, item) in items.into_iter().enumerate() {
             match Self::from_value(item) {
                 Ok(tool) if tools.iter().any(|t| t.name == tool.name) => {
                     wrong.push(format!("tool `{}` stands twice in the snapshot", tool.name));
                 }
                 Ok(tool) => tools.push(tool),
-                Err(error) => wrong.push(error),
+                Err(error) => wrong.push(format!("{error} (tool number {})", n + 1)),
             }
         }
         if wrong.is_empty() { Ok(tools) } else { Err(wrong) }
