@@ -1,0 +1,73 @@
+//! Everything that a request can reach, wired once.
+
+use std::sync::Arc;
+
+use ostiary_admission::Index;
+use ostiary_canon::dsse::Jwks;
+use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
+use ostiary_verify::Harness;
+
+use crate::{auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, wake::Wake};
+
+/// The parts of one server.
+pub struct App {
+    /// Settings.
+    pub config: Config,
+    /// The database.
+    pub store: Arc<dyn Store>,
+    /// Recordings by digest.
+    pub recordings: Recordings,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and secrets.
+    pub ids: Arc<dyn Ids>,
+    /// Signs evidence.
+    pub signer: Arc<dyn Signer>,
+    /// The keys that evidence can be verified with.
+    pub keys: Jwks,
+    /// Who may call.
+    pub tokens: Arc<TokenTable>,
+    /// Scenarios and checks.
+    pub harness: Arc<Harness>,
+    /// What routers are answered from.
+    pub index: Arc<Index>,
+    /// Keeps the index in step.
+    pub feed: Arc<Feed>,
+    /// Rings after commits, for the index.
+    pub wake: Wake,
+    /// Rings when a job was queued.
+    pub work: Wake,
+    /// Counters.
+    pub metrics: Arc<Metrics>,
+    /// Where a test may stop us.
+    pub failpoints: Arc<dyn Failpoints>,
+}
+
+// === impl App ===
+
+impl App {
+    /// The policy in force.
+    ///
+    /// # Errors
+    /// When the store does not answer, or holds none, which only a damaged store does.
+    pub async fn policy(&self) -> Result<Policy, StoreError> {
+        self.store.current_policy().await?.ok_or_else(|| StoreError::Inconsistent {
+            table: "policy",
+            column: "current",
+            id: "-".to_owned(),
+            why: "no policy is in force".to_owned(),
+        })
+    }
+
+    /// Tells everybody in this process that something was committed.
+    pub fn committed(&self) {
+        self.wake.ring();
+        self.work.ring();
+    }
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("App")
+    }
+}

@@ -1,0 +1,67 @@
+//! What a configuration file may say, and what is refused.
+
+use super::*;
+use crate::auth::Role;
+
+fn check(text: &str, environment: &[(&str, &str)]) -> Result<Config, Vec<String>> {
+    let get = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+    Config::read("ostiary.yaml", text.as_bytes(), &get)
+        .map_err(|error| error.0.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn empty_file_is_the_default_on_the_published_ports() {
+    let config = check("", &[]).expect("an empty file is fine");
+    assert_eq!((config.http.listen.port(), config.grpc.listen.port()), (8420, 8421));
+    assert_eq!(config.admission.lease_seconds, 15);
+}
+
+#[test]
+fn file_sets_what_it_names_and_leaves_the_rest() {
+    let text = "http:\n  listen: 0.0.0.0:80\ntokens:\n  - name: ci\n    roles: [publisher]\n    namespaces: [acme]\n    \
+                digest: sha256:0000000000000000000000000000000000000000000000000000000000000000\n";
+    let config = check(text, &[]).expect("a valid file");
+    assert_eq!(config.http.listen.port(), 80);
+    assert_eq!(config.grpc.listen.port(), 8421);
+    assert_eq!(config.tokens[0].roles, [Role::Publisher]);
+}
+
+#[test]
+fn environment_overrides_the_file_by_name_and_nothing_else() {
+    let config =
+        check("http: { listen: 127.0.0.1:1 }", &[("OSTIARY_HTTP_LISTEN", "127.0.0.1:2"), ("HTTP_LISTEN", "x")])
+            .expect("valid");
+    assert_eq!(config.http.listen.port(), 2);
+    let errors = check("", &[("OSTIARY_GRPC_LISTEN", "everywhere")]).expect_err("no address");
+    assert_eq!(errors, ["OSTIARY_GRPC_LISTEN: `everywhere` is no address (expected like 127.0.0.1:8420)"]);
+}
+
+#[test]
+fn all_problems_are_reported_with_their_lines() {
+    let text = "htpp: {}\nadmission:\n  lease: 4\nworker: { tries: 0 }\ntokens:\n  - name: ci\n    roles: [root]\n";
+    let errors = check(text, &[]).expect_err("four mistakes");
+    for (line, word) in [("ostiary.yaml:1", "htpp"), ("ostiary.yaml:2", "lease"), ("ostiary.yaml:6", "root")] {
+        assert!(errors.iter().any(|e| e.starts_with(line) && e.contains(word)), "{line} {word}: {errors:#?}");
+    }
+    assert!(errors.iter().any(|e| e.contains("worker.tries")), "{errors:#?}");
+}
+
+#[test]
+fn token_in_the_clear_is_refused() {
+    let errors = check("tokens:\n  - { name: ci, roles: [router], token: s3cret }\n", &[]).expect_err("no such key");
+    assert!(errors[0].starts_with("ostiary.yaml:2"), "{errors:?}");
+}
+
+#[test]
+fn lease_that_would_delay_a_quarantine_for_minutes_is_refused() {
+    let errors = check("admission: { lease_seconds: 600 }", &[]).expect_err("too long");
+    assert!(errors[0].contains("lease_seconds"), "{errors:?}");
+}
+
+#[test]
+fn two_callers_cannot_share_name_or_token() {
+    let digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    let one = format!("  - {{ name: ci, roles: [router], digest: '{digest}' }}\n");
+    let errors = check(&format!("tokens:\n{one}{one}"), &[]).expect_err("twice the same");
+    assert_eq!(errors.len(), 2, "{errors:?}");
+}

@@ -1,0 +1,134 @@
+//! Keeps the admission index in step with the store: filled at start, refreshed after each commit and by polling.
+//!
+//! The lease of the index starts when the last successful database read *began*. A server that cannot read its database
+//! therefore stops answering by itself, and a quarantine written elsewhere is bounded in time.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::SignedDuration;
+use ostiary_admission::{Index, PublishError};
+use ostiary_canon::{Revision, dsse::Keyring};
+use ostiary_domain::{Clock, Crashed, Failpoint, Failpoints, Store, StoreError};
+use tokio::sync::watch;
+
+use crate::{
+    config::AdmissionConfig,
+    error::chain,
+    projection::changes,
+    wake::{Waiter, Wake},
+};
+
+/// The feed of one index.
+pub struct Feed {
+    store: Arc<dyn Store>,
+    index: Arc<Index>,
+    clock: Arc<dyn Clock>,
+    keys: Keyring,
+    failpoints: Arc<dyn Failpoints>,
+    wake: Wake,
+    reached: watch::Sender<Revision>,
+    config: AdmissionConfig,
+}
+
+/// What a feed is made of.
+pub struct FeedParts {
+    /// Where the truth is.
+    pub store: Arc<dyn Store>,
+    /// The copy in memory.
+    pub index: Arc<Index>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// The keys whose statements are believed.
+    pub keys: Keyring,
+    /// Where a test may stop us.
+    pub failpoints: Arc<dyn Failpoints>,
+    /// Rings after commits.
+    pub wake: Wake,
+    /// Freshness.
+    pub config: AdmissionConfig,
+}
+
+/// Why the index was not refreshed.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The store did not answer.
+    #[error("failed to read what changed")]
+    Store(#[from] StoreError),
+    /// The store answered with the past.
+    #[error("failed to publish what changed")]
+    Publish(#[from] PublishError),
+    /// A test stopped us.
+    #[error(transparent)]
+    Crashed(#[from] Crashed),
+}
+
+/// Records read at a time: a few megabytes at most.
+const BATCH: u32 = 10_000;
+
+// === impl Feed ===
+
+impl Feed {
+    /// A feed that has read nothing yet.
+    #[must_use]
+    pub fn new(parts: FeedParts) -> Self {
+        let FeedParts { store, index, clock, keys, failpoints, wake, config } = parts;
+        Self { store, index, clock, keys, failpoints, wake, reached: watch::Sender::new(Revision(0)), config }
+    }
+
+    /// Reads everything that is new, and extends the lease.
+    ///
+    /// # Errors
+    /// When the store does not answer; the lease then stays as it is.
+    pub async fn refresh(&self) -> Result<(), FeedError> {
+        loop {
+            let began = self.clock.now();
+            let found = self.store.changes_since(self.index.revision(), BATCH).await?;
+            self.failpoints.hit(Failpoint::IndexNotPublished)?;
+            let changes = changes(self.store.as_ref(), &self.keys, found.told).await?;
+            self.index.publish(changes, found.reached)?;
+            self.reached.send_replace(found.reached);
+            if !found.more {
+                let lease = SignedDuration::try_from(self.config.lease()).unwrap_or(SignedDuration::ZERO);
+                self.index.extend_lease(began.saturating_add(lease).unwrap_or(began));
+                return Ok(());
+            }
+        }
+    }
+
+    /// Refreshes until dropped: at each ring, and every poll interval.
+    pub async fn run(&self) {
+        let mut waiter: Waiter = self.wake.waiter();
+        let mut failing = false;
+        loop {
+            match self.refresh().await {
+                Ok(()) => failing = false,
+                // Once for each outage: the lease tells routers, the log tells people.
+                Err(error) if !failing => {
+                    failing = true;
+                    tracing::error!(error = %chain(&error), "index is no longer refreshed; answers end with its lease");
+                }
+                Err(_) => {}
+            }
+            waiter.wait(self.config.poll()).await;
+        }
+    }
+
+    /// Waits until the index has reached `wanted`, at most `patience`; says whether it has.
+    pub async fn reach(&self, wanted: Revision, patience: Duration) -> bool {
+        if self.index.revision() >= wanted {
+            return true;
+        }
+        let mut reached = self.reached.subscribe();
+        self.wake.ring();
+        let arrived = reached.wait_for(|revision| *revision >= wanted);
+        matches!(tokio::time::timeout(patience, arrived).await, Ok(Ok(_)))
+    }
+
+    /// The newest revision that the store has: for questions that want nothing older.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn newest(&self) -> Result<Revision, StoreError> {
+        self.store.revision().await
+    }
+}

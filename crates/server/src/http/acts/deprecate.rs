@@ -1,0 +1,59 @@
+//! `POST …/versions/{version}/deprecate`: retires a version, at once or with a sunset for registered consumers.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use ostiary_domain::ports::Action;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, ErrorCode, Problem},
+    http::{
+        acts::{Why, operate},
+        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        model::Changed,
+        versions::dispatched,
+    },
+};
+
+/// Why a version is retired, and how long it still serves.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeprecateBody {
+    /// In words, not empty.
+    pub reason: String,
+    /// Until when registered production consumers are still served; RFC 3339.
+    pub sunset: Option<String>,
+}
+
+/// Retire a version.
+#[utoipa::path(
+    post, path = "/agents/{namespace}/{agent}/versions/{version}/deprecate", tag = "acts",
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
+    request_body = DeprecateBody,
+    responses((status = 200, body = Changed), (status = "4XX", body = Problem))
+)]
+pub async fn deprecate(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+    key: IdempotencyKey,
+    Json(body): Json<DeprecateBody>,
+) -> Result<axum::Json<Changed>, ApiError> {
+    auth.require_for(Act::Promote, &agent)?;
+    let version = dispatched(&app, &agent, &label).await?;
+    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "deprecate", &body));
+    let sunset = body.sunset.as_deref().map(|text| {
+        let message = || format!("`sunset`: `{text}` is no RFC 3339 time");
+        text.parse().map_err(|_| ApiError::new(ErrorCode::InvalidRequest, message()))
+    });
+    let action = Action::Deprecate { sunset: sunset.transpose()? };
+    let done = operate(&app, &auth, &version, Why { reason: body.reason }, action, idempotency).await?;
+    Ok(axum::Json(Changed::of(&done)))
+}

@@ -1,0 +1,44 @@
+//! `POST …/versions/{version}/release`: the way out of quarantine: runs the gates again; the last one asks for an approval.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode};
+use ostiary_domain::{JobId, ports::Action};
+use ostiary_record::Gate;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::{
+        acts::{Why, operate},
+        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        model::Queued,
+        versions::dispatched,
+    },
+};
+
+/// Release a version from quarantine.
+#[utoipa::path(
+    post, path = "/agents/{namespace}/{agent}/versions/{version}/release", tag = "acts",
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
+    request_body = Why,
+    responses((status = 202, body = Queued), (status = "4XX", body = Problem))
+)]
+pub async fn release(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+    key: IdempotencyKey,
+    Json(why): Json<Why>,
+) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
+    auth.require_for(Act::Operate, &agent)?;
+    let version = dispatched(&app, &agent, &label).await?;
+    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "release", &why));
+    let action = Action::RequestGate { gate: Gate::Conformance, job: JobId(app.ids.next("job")) };
+    let done = operate(&app, &auth, &version, why, action, idempotency).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
+}

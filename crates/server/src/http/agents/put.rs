@@ -1,0 +1,48 @@
+//! `PUT /agents/{namespace}/{agent}`: registers an agent, or changes what people read about it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use ostiary_domain::registry::Agent;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::{
+        extract::{AgentPath, Auth, Json},
+        model::Changed,
+    },
+};
+
+/// What people read about an agent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentBody {
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// One sentence.
+    pub description: Option<String>,
+}
+
+/// Register an agent, or change what people read about it.
+#[utoipa::path(
+    put, path = "/agents/{namespace}/{agent}", tag = "agents",
+    params(("namespace" = String, Path), ("agent" = String, Path)),
+    request_body = AgentBody,
+    responses((status = 200, body = Changed), (status = "4XX", body = Problem))
+)]
+pub async fn put(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    AgentPath(id): AgentPath,
+    Json(body): Json<AgentBody>,
+) -> Result<axum::Json<Changed>, ApiError> {
+    auth.require_for(Act::Publish, &id)?;
+    let AgentBody { owner, description } = body;
+    let revision = app.store.put_agent(Agent { id, owner, description }, auth.0.actor()).await?;
+    app.committed();
+    Ok(axum::Json(Changed { revision: revision.0 }))
+}

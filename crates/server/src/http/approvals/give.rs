@@ -1,0 +1,84 @@
+//! `POST …/versions/{version}/approvals`: consents to a step. Never to one's own submission.
+//!
+//! The caller names the manifest it looked at; consent to anything else does not count. Giving the same approval twice
+//! does not count twice, so the request needs no idempotency key.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use ostiary_canon::Digest;
+use ostiary_domain::{ApprovalId, approval::NewApproval};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{ApprovalView, edge};
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, ErrorCode, Problem},
+    http::{
+        extract::{Auth, Json, VersionPath},
+        versions::newest,
+    },
+};
+
+/// A consent.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalBody {
+    /// `admission`, `canary`, `promotion` or `release`.
+    pub edge: String,
+    /// Digest of the manifest that was looked at.
+    pub manifest: String,
+    /// In words, not empty.
+    pub reason: String,
+    /// Until when it counts; RFC 3339; left out, one day.
+    pub expires_at: Option<String>,
+}
+
+/// A consent that nobody uses within a day was for another situation.
+const DEFAULT_LIFE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Consent to a step.
+#[utoipa::path(
+    post, path = "/agents/{namespace}/{agent}/versions/{version}/approvals", tag = "approvals",
+    params(("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path)),
+    request_body = ApprovalBody,
+    responses((status = 201, body = ApprovalView), (status = "4XX", body = Problem))
+)]
+pub async fn give(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+    Json(body): Json<ApprovalBody>,
+) -> Result<(StatusCode, axum::Json<ApprovalView>), ApiError> {
+    auth.require_for(Act::Approve, &agent)?;
+    let version = newest(&app, &agent, &label).await?;
+    let policy = app.policy().await?.digest();
+    let invalid = |message: &str| ApiError::new(ErrorCode::InvalidRequest, message.to_owned());
+    if body.reason.trim().is_empty() {
+        return Err(invalid("a reason is required"));
+    }
+    let manifest: Digest = body.manifest.parse().map_err(|_| invalid("`manifest` is no digest"))?;
+    let expires_at: Option<Timestamp> = body
+        .expires_at
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(|_| invalid("`expires_at` is no RFC 3339 time"))?;
+    let now = app.clock.now();
+    let approval = NewApproval {
+        id: ApprovalId(app.ids.next("approval")),
+        version: version.key,
+        edge: edge(&body.edge).ok_or_else(|| invalid("`edge` is one of admission, canary, promotion, release"))?,
+        actor: auth.0.actor(),
+        manifest,
+        policy,
+        reason: body.reason,
+        expires_at: expires_at.unwrap_or_else(|| now.saturating_add(DEFAULT_LIFE).unwrap_or(now)),
+    };
+    let given = app.store.approve(approval).await?;
+    app.committed();
+    Ok((StatusCode::CREATED, axum::Json(ApprovalView::of(&given))))
+}

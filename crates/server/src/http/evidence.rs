@@ -1,0 +1,20 @@
+//! Evidence: signed, kept byte for byte, readable by verifiers that we did not write.
+
+pub mod envelope;
+pub mod get;
+pub mod list;
+pub mod report;
+
+use ostiary_domain::{EvidenceId, EvidenceRecord};
+
+use crate::{app::App, auth::Act, error::ApiError, http::extract::Auth};
+
+/// A piece of evidence that the caller may read. One out of reach looks like one that does not exist.
+async fn readable(app: &App, auth: &Auth, id: String) -> Result<EvidenceRecord, ApiError> {
+    auth.0.require(Act::ReadEvidence)?;
+    let id = EvidenceId(id);
+    let found = app.store.evidence(&id).await?;
+    found
+        .filter(|record| auth.0.reaches(record.version.agent.namespace()))
+        .ok_or_else(|| ApiError::not_found(&format!("evidence `{id}`")))
+}

@@ -1,0 +1,28 @@
+//! `GET /evidence/{evidence}`: what one piece of evidence says, without its envelope.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+
+use super::readable;
+use crate::{
+    app::App,
+    error::{ApiError, Problem},
+    http::{
+        extract::{Auth, Named},
+        model::EvidenceView,
+    },
+};
+
+/// Get one piece of evidence.
+#[utoipa::path(
+    get, path = "/evidence/{evidence}", tag = "evidence", params(("evidence" = String, Path)),
+    responses((status = 200, body = EvidenceView), (status = "4XX", body = Problem))
+)]
+pub async fn get(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    Named(id): Named,
+) -> Result<axum::Json<EvidenceView>, ApiError> {
+    readable(&app, &auth, id).await.map(|record| axum::Json(EvidenceView::of(&record)))
+}

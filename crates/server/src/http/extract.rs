@@ -1,0 +1,208 @@
+//! What handlers take from a request: the caller, names out of the path, strict JSON, an idempotency key.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, FromRequestParts, Path, RawPathParams, Request},
+    http::{HeaderMap, header, request::Parts},
+};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use ostiary_canon::{AgentId, Digest, VersionLabel, json};
+use ostiary_domain::ports::Idempotency;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    app::App,
+    auth::{Act, Caller},
+    error::{ApiError, ErrorCode},
+};
+
+/// The caller, by its token.
+#[derive(Debug)]
+pub struct Auth(pub Caller);
+
+/// A JSON body: strict, bounded, without members that the endpoint does not know.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+/// The agent of a path `…/agents/{namespace}/{agent}/…`.
+#[derive(Debug)]
+pub struct AgentPath(pub AgentId);
+
+/// The version of a path `…/agents/{namespace}/{agent}/versions/{version}/…`.
+#[derive(Debug)]
+pub struct VersionPath {
+    /// The agent.
+    pub agent: AgentId,
+    /// The version's label.
+    pub label: VersionLabel,
+}
+
+/// The last name of a path.
+#[derive(Debug)]
+pub struct Named(pub String);
+
+/// The caller's own name for a request that creates something; the same key gives the same answer (header
+/// `Idempotency-Key`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyKey(pub Option<String>);
+
+/// Longest idempotency key: fits a UUID with a prefix, and an index row.
+const MAX_KEY: usize = 128;
+
+/// Deepest nesting of a request's JSON; ours have three levels.
+const MAX_DEPTH: u8 = 16;
+
+// === impl Auth ===
+
+impl FromRequestParts<Arc<App>> for Auth {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let field = parts.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
+        app.tokens.authenticate(field).cloned().map(Self)
+    }
+}
+
+// === impl Json ===
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        if !is_json(request.headers()) {
+            let message = "send the body as `Content-Type: application/json`";
+            return Err(ApiError::new(ErrorCode::InvalidRequest, message));
+        }
+        let bytes = collect(request.into_body(), app.config.http.body_bytes).await?;
+        parse(&bytes).map(Self)
+    }
+}
+
+/// The whole body, at most `limit` bytes of it.
+///
+/// # Errors
+/// `TOO_LARGE` beyond the limit, `INVALID_REQUEST` when the caller breaks off.
+pub async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            Err(ApiError::new(ErrorCode::TooLarge, format!("the body has more than the {limit} bytes that are taken")))
+        }
+        Err(error) => Err(ApiError::new(ErrorCode::InvalidRequest, "the body could not be read").because(error)),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let limits = json::Limits { bytes: usize::MAX, depth: MAX_DEPTH, integers: json::Integers::Double };
+    let value = json::parse_strict(bytes, limits).map_err(|error| {
+        ApiError::new(ErrorCode::InvalidRequest, format!("the body is no acceptable JSON: {error}"))
+    })?;
+    serde_json::from_value(value)
+        .map_err(|error| ApiError::new(ErrorCode::InvalidRequest, format!("the body does not fit: {error}")))
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+// === impl AgentPath ===
+
+impl FromRequestParts<Arc<App>> for AgentPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let named: Names = names(parts, app).await?;
+        named.agent().map(Self)
+    }
+}
+
+// === impl VersionPath ===
+
+impl FromRequestParts<Arc<App>> for VersionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let named: Names = names(parts, app).await?;
+        let label = named.version.as_deref().unwrap_or_default();
+        let label = label.parse().map_err(|error| ApiError::new(ErrorCode::InvalidRequest, format!("{error}")))?;
+        Ok(Self { agent: named.agent()?, label })
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Names {
+    namespace: String,
+    agent: String,
+    version: Option<String>,
+}
+
+impl Names {
+    fn agent(&self) -> Result<AgentId, ApiError> {
+        AgentId::new(&self.namespace, &self.agent)
+            .map_err(|error| ApiError::new(ErrorCode::InvalidRequest, error.to_string()))
+    }
+}
+
+async fn names<T: DeserializeOwned + Send>(parts: &mut Parts, app: &Arc<App>) -> Result<T, ApiError> {
+    let Path(named) = Path::<T>::from_request_parts(parts, app)
+        .await
+        .map_err(|error| ApiError::new(ErrorCode::InvalidRequest, error.body_text()))?;
+    Ok(named)
+}
+
+// === impl Named ===
+
+impl FromRequestParts<Arc<App>> for Named {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let params = RawPathParams::from_request_parts(parts, app)
+            .await
+            .map_err(|error| ApiError::new(ErrorCode::InvalidRequest, error.body_text()))?;
+        let last = params.iter().last().map(|(_, text)| text.to_owned());
+        last.map(Self).ok_or_else(|| ApiError::not_found("this path"))
+    }
+}
+
+// === impl IdempotencyKey ===
+
+impl IdempotencyKey {
+    /// The key as the store knows it: one caller's keys never meet another's, and the digest tells whether the same key
+    /// comes with another request.
+    #[must_use]
+    pub fn bound(self, caller: &Caller, request: &impl serde::Serialize) -> Option<Idempotency> {
+        let key = format!("{}:{}", caller.name(), self.0?);
+        let bytes = serde_json::to_vec(request).unwrap_or_default();
+        Some(Idempotency { key, request: Digest::of(&bytes) })
+    }
+}
+
+impl FromRequestParts<Arc<App>> for IdempotencyKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, ApiError> {
+        let Some(field) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let key = field.to_str().unwrap_or_default().trim_matches('"');
+        if key.is_empty() || key.len() > MAX_KEY {
+            let message = format!("`Idempotency-Key` must be 1 to {MAX_KEY} printable ASCII characters");
+            return Err(ApiError::new(ErrorCode::InvalidRequest, message));
+        }
+        Ok(Self(Some(key.to_owned())))
+    }
+}
+
+// === impl Auth, rights ===
+
+impl Auth {
+    /// Refuses the act in an agent's namespace.
+    ///
+    /// # Errors
+    /// `FORBIDDEN`.
+    pub fn require_for(&self, act: Act, agent: &AgentId) -> Result<(), ApiError> {
+        self.0.require_in(act, agent.namespace())
+    }
+}

@@ -1,0 +1,4 @@
+//! Gates: asked for again, and looked at.
+
+pub mod list;
+pub mod request;

@@ -1,0 +1,50 @@
+//! `POST …/versions/{version}/gates/{gate}`: asks for a gate to be run, again or for the first time.
+
+use std::sync::Arc;
+
+use axum::{extract::State, http::StatusCode};
+use ostiary_domain::{JobId, ports::Action};
+use ostiary_record::Gate;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, ErrorCode, Problem},
+    http::{
+        acts::{Why, operate},
+        extract::{Auth, IdempotencyKey, Json, Named, VersionPath},
+        model::Queued,
+        versions::newest,
+    },
+};
+
+/// Run a gate.
+#[utoipa::path(
+    post, path = "/agents/{namespace}/{agent}/versions/{version}/gates/{gate}", tag = "gates",
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path), ("gate" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
+    request_body = Why,
+    responses((status = 202, body = Queued), (status = "4XX", body = Problem))
+)]
+pub async fn request(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+    Named(gate): Named,
+    key: IdempotencyKey,
+    Json(why): Json<Why>,
+) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
+    let gate: Gate = gate.parse().map_err(|error: ostiary_record::layer::UnknownName| {
+        ApiError::new(ErrorCode::InvalidRequest, error.to_string())
+    })?;
+    // Canary and active are promotions, and promotions have their own right.
+    let act = if gate >= Gate::Canary { Act::Promote } else { Act::Publish };
+    auth.require_for(act, &agent)?;
+    let version = newest(&app, &agent, &label).await?;
+    let idempotency = key.bound(&auth.0, &(version.key.to_string(), gate, &why));
+    let job = JobId(app.ids.next("job"));
+    let done = operate(&app, &auth, &version, why, Action::RequestGate { gate, job }, idempotency).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
+}

@@ -1,0 +1,43 @@
+//! `POST …/versions/{version}/holds/{hold}/lift`: lifts a hold. A person's act: machines only lower trust.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use ostiary_domain::{HoldId, ports::Action};
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::{
+        acts::{Why, operate},
+        extract::{Auth, IdempotencyKey, Json, Named, VersionPath},
+        model::Changed,
+        versions::dispatched,
+    },
+};
+
+/// Lift a hold.
+#[utoipa::path(
+    post, path = "/agents/{namespace}/{agent}/versions/{version}/holds/{hold}/lift", tag = "holds",
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path), ("hold" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
+    request_body = Why,
+    responses((status = 200, body = Changed), (status = "4XX", body = Problem))
+)]
+pub async fn lift(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+    Named(hold): Named,
+    key: IdempotencyKey,
+    Json(why): Json<Why>,
+) -> Result<axum::Json<Changed>, ApiError> {
+    auth.require_for(Act::Operate, &agent)?;
+    let version = dispatched(&app, &agent, &label).await?;
+    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "lift", &hold, &why));
+    let done = operate(&app, &auth, &version, why, Action::LiftHold(HoldId(hold)), idempotency).await?;
+    Ok(axum::Json(Changed::of(&done)))
+}

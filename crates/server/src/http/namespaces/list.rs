@@ -1,0 +1,43 @@
+//! `GET /namespaces`: the namespaces that the caller reaches.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::extract::Auth,
+};
+
+/// One namespace.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct NamespaceView {
+    /// Its name.
+    pub namespace: String,
+    /// The mode that holds now.
+    pub mode: String,
+    /// When a softer mode ends.
+    pub until: Option<String>,
+}
+
+/// List the namespaces that the caller reaches.
+#[utoipa::path(
+    get, path = "/namespaces", tag = "namespaces",
+    responses((status = 200, body = Vec<NamespaceView>), (status = "4XX", body = Problem))
+)]
+pub async fn list(State(app): State<Arc<App>>, auth: Auth) -> Result<axum::Json<Vec<NamespaceView>>, ApiError> {
+    auth.0.require(Act::Read)?;
+    let now = app.clock.now();
+    let found = app.store.namespaces().await?;
+    let mine = found.into_iter().filter(|namespace| auth.0.reaches(&namespace.name));
+    let view = mine.map(|namespace| NamespaceView {
+        mode: namespace.enforcement.at(now).as_str().to_owned(),
+        until: namespace.enforcement.until().filter(|until| now < *until).map(|until| until.to_string()),
+        namespace: namespace.name,
+    });
+    Ok(axum::Json(view.collect()))
+}

@@ -1,0 +1,93 @@
+//! `PUT /namespaces/{namespace}`: makes a namespace, or sets how hard it is enforced.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use ostiary_canon::AgentId;
+use ostiary_domain::{Enforcement, registry::Namespace};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, ErrorCode, Problem},
+    http::{
+        extract::{Auth, Json, Named},
+        model::Changed,
+    },
+};
+
+/// How hard a namespace is enforced.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamespaceBody {
+    /// `enforce`, `warn` or `observe`.
+    pub mode: String,
+    /// When a softer mode ends by itself; required for one.
+    pub until: Option<String>,
+}
+
+/// Make a namespace, or set how hard it is enforced.
+#[utoipa::path(
+    put, path = "/namespaces/{namespace}", tag = "namespaces", params(("namespace" = String, Path)),
+    request_body = NamespaceBody,
+    responses((status = 200, body = Changed), (status = "4XX", body = Problem))
+)]
+pub async fn put(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    Named(name): Named,
+    Json(body): Json<NamespaceBody>,
+) -> Result<axum::Json<Changed>, ApiError> {
+    auth.0.require_in(Act::Administer, &name)?;
+    let invalid = |message: String| ApiError::new(ErrorCode::InvalidRequest, message);
+    // A namespace is the first part of an agent's id and obeys the same rules.
+    AgentId::new(&name, "agent").map_err(|error| invalid(error.to_string()))?;
+    let enforcement = enforcement(&body).map_err(invalid)?;
+    if enforcement.until().is_some_and(|until| until <= app.clock.now()) {
+        return Err(invalid("`until` is past".to_owned()));
+    }
+    let revision = app.store.put_namespace(Namespace { name, enforcement }, auth.0.actor()).await?;
+    app.committed();
+    Ok(axum::Json(Changed { revision: revision.0 }))
+}
+
+fn enforcement(body: &NamespaceBody) -> Result<Enforcement, String> {
+    let until =
+        body.until.as_deref().map(|text| text.parse().map_err(|_| format!("`until`: `{text}` is no RFC 3339 time")));
+    match (body.mode.as_str(), until.transpose()?) {
+        ("enforce", None) => Ok(Enforcement::Enforce),
+        ("enforce", Some(_)) => Err("`enforce` has no end; leave `until` out".to_owned()),
+        ("warn", Some(until)) => Ok(Enforcement::Warn { until }),
+        ("observe", Some(until)) => Ok(Enforcement::Observe { until }),
+        ("warn" | "observe", None) => Err(format!("`{}` must end by itself; give `until`", body.mode)),
+        (other, _) => Err(format!("`{other}` is no mode; one of enforce, warn, observe")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mode: &str, until: Option<&str>) -> Result<Enforcement, String> {
+        enforcement(&NamespaceBody { mode: mode.to_owned(), until: until.map(str::to_owned) })
+    }
+
+    #[test]
+    fn softer_mode_must_end() {
+        assert!(check("observe", None).is_err() && check("warn", None).is_err());
+        assert!(check("observe", Some("2026-01-01T00:00:00Z")).is_ok());
+    }
+
+    #[test]
+    fn enforcing_does_not_end() {
+        assert_eq!(check("enforce", None), Ok(Enforcement::Enforce));
+        assert!(check("enforce", Some("2026-01-01T00:00:00Z")).is_err());
+    }
+
+    #[test]
+    fn unknown_mode_is_refused_and_not_read_as_a_soft_one() {
+        assert!(check("off", None).is_err());
+    }
+}

@@ -1,0 +1,33 @@
+//! `PUT /policies/current`: puts a policy in force. What was issued under another lives until its expiry.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use ostiary_domain::Policy;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::{
+        extract::{Auth, Json},
+        model::Changed,
+    },
+};
+
+/// Put a policy in force.
+#[utoipa::path(
+    put, path = "/policies/current", tag = "policies",
+    request_body(content = Object, description = "The policy, as `GET /policies/current` shows it."),
+    responses((status = 200, body = Changed), (status = "4XX", body = Problem))
+)]
+pub async fn put(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    Json(policy): Json<Policy>,
+) -> Result<axum::Json<Changed>, ApiError> {
+    auth.0.require(Act::Administer)?;
+    let revision = app.store.put_policy(policy, auth.0.actor()).await?;
+    app.committed();
+    Ok(axum::Json(Changed { revision: revision.0 }))
+}

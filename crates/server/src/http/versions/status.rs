@@ -1,0 +1,47 @@
+//! `GET /agents/{namespace}/{agent}/versions/{version}`: where the newest try stands, and what runs for it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    app::App,
+    auth::Act,
+    error::{ApiError, Problem},
+    http::{
+        extract::{Auth, VersionPath},
+        model::{JobView, VersionView},
+        versions::newest,
+    },
+};
+
+/// Where a version stands.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StatusView {
+    /// The version.
+    #[serde(flatten)]
+    pub version: VersionView,
+    /// Its runs, oldest first.
+    pub jobs: Vec<JobView>,
+}
+
+/// Get where a version stands.
+#[utoipa::path(
+    get, path = "/agents/{namespace}/{agent}/versions/{version}", tag = "versions",
+    params(("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = StatusView), (status = "4XX", body = Problem))
+)]
+pub async fn status(
+    State(app): State<Arc<App>>,
+    auth: Auth,
+    VersionPath { agent, label }: VersionPath,
+) -> Result<axum::Json<StatusView>, ApiError> {
+    auth.require_for(Act::Read, &agent)?;
+    let version = newest(&app, &agent, &label).await?;
+    let route = app.store.route(&agent).await?;
+    let jobs = app.store.jobs_of(&version.key).await?;
+    let version = VersionView::of(&version, &route);
+    Ok(axum::Json(StatusView { version, jobs: jobs.iter().map(JobView::of).collect() }))
+}

@@ -1,0 +1,136 @@
+//! Counters in the Prometheus text format. Counting a decision is one relaxed increment.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use ostiary_admission::DecisionReason;
+
+/// All counters of one server.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    decisions: [AtomicU64; DECISIONS],
+    would_deny: AtomicU64,
+    requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
+    gates: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
+    commits_lost: AtomicU64,
+    lease_lost: AtomicU64,
+}
+
+/// What is read at the moment of asking.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauges {
+    /// The index's revision.
+    pub revision: u64,
+    /// Versions in the index.
+    pub versions: usize,
+    /// Seconds until the lease of the index ends; negative when it has ended.
+    pub lease_seconds: f64,
+}
+
+const DECISIONS: usize = DecisionReason::ALL.len();
+
+// === impl Metrics ===
+
+impl Metrics {
+    /// Counts one answer to a router.
+    pub fn decided(&self, reason: DecisionReason) {
+        self.decisions[reason as usize].fetch_add(1, Ordering::Relaxed);
+        if reason == DecisionReason::AllowedWouldDeny {
+            self.would_deny.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts one HTTP answer of a route.
+    pub fn answered(&self, method: &'static str, status: u16) {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry((method, status)).or_default() += 1;
+    }
+
+    /// Counts one judged gate.
+    pub fn judged(&self, gate: &'static str, outcome: &'static str) {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        *gates.entry((gate, outcome)).or_default() += 1;
+    }
+
+    /// Counts a judgement whose transition lost a race; its evidence is kept.
+    pub fn commit_lost(&self) {
+        self.commits_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a write that came under a lapsed lease.
+    pub fn lease_lost(&self) {
+        self.lease_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// All counters as text.
+    #[must_use]
+    pub fn render(&self, gauges: Gauges) -> String {
+        let mut page = Page::default();
+        page.head("ostiary_decisions_total", "counter", "Answers to routers by outcome and reason.");
+        for reason in DecisionReason::ALL {
+            let allows = matches!(reason, DecisionReason::Allowed | DecisionReason::AllowedWouldDeny);
+            let outcome = if allows { "ALLOW" } else { "DENY" };
+            let labels = [("outcome", outcome), ("reason", reason.as_str())];
+            page.line("ostiary_decisions_total", &labels, self.decisions[reason as usize].load(Ordering::Relaxed));
+        }
+        page.head("ostiary_http_responses_total", "counter", "HTTP answers by method and status.");
+        for ((method, status), count) in &*self.requests.lock().unwrap_or_else(PoisonError::into_inner) {
+            let labels = [("method", *method), ("status", &status.to_string())];
+            page.line("ostiary_http_responses_total", &labels, *count);
+        }
+        page.head("ostiary_gates_total", "counter", "Judged gates by gate and outcome.");
+        for ((gate, outcome), count) in &*self.gates.lock().unwrap_or_else(PoisonError::into_inner) {
+            page.line("ostiary_gates_total", &[("gate", *gate), ("outcome", *outcome)], *count);
+        }
+        page.single(
+            "ostiary_would_deny_total",
+            "counter",
+            "Answers that would deny, were the namespace enforced.",
+            self.would_deny.load(Ordering::Relaxed),
+        );
+        page.single(
+            "ostiary_commits_lost_total",
+            "counter",
+            "Judgements whose transition lost a race.",
+            self.commits_lost.load(Ordering::Relaxed),
+        );
+        page.single(
+            "ostiary_leases_lost_total",
+            "counter",
+            "Writes that came under a lapsed lease.",
+            self.lease_lost.load(Ordering::Relaxed),
+        );
+        page.single("ostiary_revision", "gauge", "Revision of the index that answers routers.", gauges.revision);
+        page.single("ostiary_versions", "gauge", "Versions in the index.", gauges.versions);
+        page.single("ostiary_lease_seconds", "gauge", "Seconds until answers from memory end.", gauges.lease_seconds);
+        page.0
+    }
+}
+
+#[derive(Default)]
+struct Page(String);
+
+// === impl Page ===
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}=\"{value}\"")).collect();
+        let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl std::fmt::Display) {
+        self.head(name, kind, help);
+        let _ = writeln!(self.0, "{name} {value}");
+    }
+}

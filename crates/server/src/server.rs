@@ -1,0 +1,312 @@
+//! Starting and stopping: everything is wired here, once, and nowhere else.
+
+use std::{fs, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use ostiary_admission::Index;
+use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
+use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError, ports::Policies as _};
+use ostiary_store_sqlite::{OpenError, SqliteStore, StorePorts};
+use ostiary_verify::Harness;
+use ostiary_worker::{
+    jobs::{Jobs, Pace, Runner, Worker},
+    local::JobRunner,
+};
+use tokio::net::TcpListener;
+
+use crate::{
+    app::App,
+    auth::{Role, TokenTable, TokenTableError},
+    config::{Config, RolesOf, TokenConfig},
+    entropy::{Entropy, SystemEntropy},
+    feed::{Feed, FeedError, FeedParts},
+    gate::Clerk,
+    grpc::{self, AdmissionApi, Guard, JobsApi},
+    http,
+    jobs::LocalJobs,
+    metrics::Metrics,
+    recordings::{Recordings, RecordingsError},
+    secret_file::{self, SecretFileError},
+    system::{EntropyIds, KeySigner, SystemClock},
+    tasks::Tasks,
+    wake::Wake,
+};
+
+/// A server that is about to start.
+pub struct Server {
+    config: Config,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    failpoints: Arc<dyn Failpoints>,
+    runner: Option<Arc<dyn Runner>>,
+    harness: Option<Harness>,
+}
+
+/// A server that answers.
+#[derive(Debug)]
+pub struct Running {
+    /// Where the HTTP API listens.
+    pub http_addr: SocketAddr,
+    /// Where the gRPC API listens.
+    pub grpc_addr: SocketAddr,
+    /// Where the first administrator's token lies, when no tokens are configured.
+    pub admin_token: Option<PathBuf>,
+    app: Arc<App>,
+    tasks: Tasks,
+    store: SqliteStore,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory cannot be made.
+    #[error("failed to make the data directory `{}`", path.display())]
+    DataDir {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The address is taken or not ours.
+    #[error("failed to listen on {address} for {what}")]
+    Listen {
+        /// `HTTP` or `gRPC`.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The signing key or the first token.
+    #[error("failed to read or make a secret")]
+    Secret(#[from] SecretFileError),
+    /// The tokens.
+    #[error("failed to read the tokens")]
+    Tokens(#[from] TokenTableError),
+    /// The database file.
+    #[error("failed to open the database")]
+    Open(#[from] OpenError),
+    /// The database.
+    #[error("failed to use the database")]
+    Store(#[from] StoreError),
+    /// The recordings.
+    #[error("failed to open the recordings")]
+    Recordings(#[from] RecordingsError),
+    /// The index.
+    #[error("failed to fill the admission index")]
+    Feed(#[from] FeedError),
+}
+
+/// How long a stopping server waits for what is under way.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const SYSTEM: &str = "ostiary";
+
+// === impl Server ===
+
+impl Server {
+    /// Starts a server with the machine's own clock and randomness, and a worker that drives real runs.
+    ///
+    /// # Errors
+    /// When it cannot listen, or cannot use what it keeps.
+    pub async fn start(config: Config) -> Result<Running, StartError> {
+        Self::new(config).run().await
+    }
+
+    /// A server to be started by [`Server::run`].
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+        Self { config, clock, entropy, failpoints: Arc::new(NoFailpoints), runner: None, harness: None }
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// With another source of randomness.
+    #[must_use]
+    pub fn entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+        Self { entropy, ..self }
+    }
+
+    /// With failpoints.
+    #[must_use]
+    pub fn failpoints(self, failpoints: Arc<dyn Failpoints>) -> Self {
+        Self { failpoints, ..self }
+    }
+
+    /// With other checks.
+    #[must_use]
+    pub fn harness(self, harness: Harness) -> Self {
+        Self { harness: Some(harness), ..self }
+    }
+
+    /// With another driver of runs.
+    #[must_use]
+    pub fn runner(self, runner: Arc<dyn Runner>) -> Self {
+        Self { runner: Some(runner), ..self }
+    }
+
+    /// Starts it. When this returns, it is ready: both listeners answer and the index is filled.
+    ///
+    /// # Errors
+    /// When it cannot listen, or cannot use what it keeps.
+    pub async fn run(self) -> Result<Running, StartError> {
+        let dir = self.config.data_dir.clone();
+        fs::create_dir_all(&dir).map_err(|source| StartError::DataDir { path: dir.clone(), source })?;
+        let http = listen("HTTP", self.config.http.listen).await?;
+        let grpc = listen("gRPC", self.config.grpc.listen).await?;
+        let key = secret_file::signing_key(&dir.join("signing-key.pem"), self.entropy.as_ref())?;
+        let (tokens, admin_token) = self.tokens()?;
+        let ids = Arc::new(EntropyIds::new(Arc::clone(&self.clock), Arc::clone(&self.entropy)));
+        let ports = StorePorts::new(Arc::clone(&self.clock), ids.clone()).with_failpoints(Arc::clone(&self.failpoints));
+        let store = SqliteStore::open(&dir.join("ostiary.db"), ports).await?;
+        if store.current_policy().await?.is_none() {
+            store.put_policy(Policy::one(), Actor::machine(SYSTEM)).await?;
+        }
+        let files = self.config.worker.environment_files.clone();
+        let runner = self.runner.clone().unwrap_or_else(|| Arc::new(JobRunner::new(files)));
+        let app = self.app(key, tokens, ids, Arc::new(store.clone()))?;
+        app.feed.refresh().await?;
+        let tasks = Tasks::default();
+        let addresses = (address(&http), address(&grpc));
+        serve(&tasks, &app, http, grpc);
+        work(&tasks, &app, &runner);
+        tracing::info!(http = %addresses.0, grpc = %addresses.1, "ready");
+        Ok(Running { http_addr: addresses.0, grpc_addr: addresses.1, admin_token, app, tasks, store })
+    }
+
+    /// The configured tokens; without any, the first administrator's, which is made on first start.
+    fn tokens(&self) -> Result<(TokenTable, Option<PathBuf>), StartError> {
+        if !self.config.tokens.is_empty() {
+            return Ok((TokenTable::new(&self.config.tokens)?, None));
+        }
+        let path = self.config.data_dir.join("admin.token");
+        let (token, made) = secret_file::token(&path, self.entropy.as_ref())?;
+        if made {
+            tracing::warn!(path = %path.display(), "no tokens are configured; the administrator's was made");
+        }
+        let rights = RolesOf { roles: &[Role::Admin], namespaces: &["*"], person: true };
+        Ok((TokenTable::new(&[TokenConfig::of("admin", &token, rights)])?, Some(path)))
+    }
+
+    fn app(
+        self,
+        key: SigningKey,
+        tokens: TokenTable,
+        ids: Arc<EntropyIds>,
+        store: Arc<dyn Store>,
+    ) -> Result<Arc<App>, StartError> {
+        let (index, wake) = (Arc::new(Index::new()), Wake::default());
+        let keys = Jwks::of([&key.verifying_key()]);
+        let feed = Feed::new(FeedParts {
+            store: Arc::clone(&store),
+            index: Arc::clone(&index),
+            clock: Arc::clone(&self.clock),
+            keys: Keyring::trusting([key.verifying_key()]),
+            failpoints: Arc::clone(&self.failpoints),
+            wake: wake.clone(),
+            config: self.config.admission.clone(),
+        });
+        Ok(Arc::new(App {
+            recordings: Recordings::in_directory(&self.config.data_dir.join("recordings"))?,
+            config: self.config,
+            store,
+            clock: self.clock,
+            ids,
+            signer: Arc::new(KeySigner::new(key)),
+            keys,
+            tokens: Arc::new(tokens),
+            harness: Arc::new(self.harness.unwrap_or_else(Harness::standard)),
+            index,
+            feed: Arc::new(feed),
+            wake,
+            work: Wake::default(),
+            metrics: Arc::new(Metrics::default()),
+            failpoints: self.failpoints,
+        }))
+    }
+}
+
+// === impl Running ===
+
+impl Running {
+    /// The parts, for tests and the demo that run in the same process.
+    #[must_use]
+    pub const fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// `http://…` of the HTTP API.
+    #[must_use]
+    pub fn http_url(&self) -> String {
+        format!("http://{}", self.http_addr)
+    }
+
+    /// `http://…` of the gRPC API.
+    #[must_use]
+    pub fn grpc_url(&self) -> String {
+        format!("http://{}", self.grpc_addr)
+    }
+
+    /// Stops: finishes what is under way, gives runs back, closes the database.
+    pub async fn shutdown(self) {
+        let Self { app, tasks, store, .. } = self;
+        if !tasks.shut_down(PATIENCE).await {
+            tracing::warn!("some tasks did not stop in time");
+        }
+        drop(app);
+        store.close().await;
+    }
+}
+
+async fn listen(what: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { what, address, source })
+}
+
+fn address(listener: &TcpListener) -> SocketAddr {
+    listener.local_addr().expect("a bound listener has an address")
+}
+
+fn serve(tasks: &Tasks, app: &Arc<App>, http: TcpListener, grpc: TcpListener) {
+    let router = http::router(Arc::clone(app));
+    let stop = tasks.stop().clone();
+    tasks.spawn(async move {
+        let served = axum::serve(http, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+        report("HTTP", served);
+    });
+    let guard = Guard { tokens: Arc::clone(&app.tokens), metrics: Arc::clone(&app.metrics) };
+    let admission = AdmissionApi::guarded(Arc::clone(&app.index), Arc::clone(&app.clock), guard)
+        .fed_by(Arc::clone(&app.feed), app.config.admission.wait());
+    let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
+    let services = grpc::Services { admission, jobs, reflection: app.config.grpc.reflection };
+    let stop = tasks.stop().clone();
+    tasks.spawn(async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
+}
+
+fn report<E: std::error::Error>(what: &'static str, served: Result<(), E>) {
+    if let Err(error) = served {
+        tracing::error!(what, %error, "listener failed");
+    }
+}
+
+fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
+    let (feed, stop) = (Arc::clone(&app.feed), tasks.stop().clone());
+    tasks.spawn(async move {
+        tokio::select! { () = feed.run() => {}, () = stop.cancelled() => {} }
+    });
+    let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
+    tasks.spawn(async move {
+        tokio::select! { () = clerk.work() => {}, () = stop.cancelled() => {} }
+    });
+    for n in 0..app.config.worker.embedded {
+        let jobs: Arc<dyn Jobs> = Arc::new(LocalJobs::new(Arc::clone(app)));
+        let worker = Worker::new(format!("embedded-{n}"), jobs, Arc::clone(runner), Pace::default());
+        let stop = tasks.stop().clone();
+        tasks.spawn(async move { report("embedded worker", worker.work(&stop).await) });
+    }
+}
