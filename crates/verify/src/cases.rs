@@ -19,6 +19,7 @@ mod answer;
 mod call;
 mod declaration;
 mod effects;
+mod errors;
 mod expect;
 mod negative;
 mod tool_result;
@@ -64,7 +65,7 @@ pub(crate) fn scenarios() -> Vec<Box<dyn Scenario>> {
     vec![Box::new(call::CallCase), Box::new(access::AccessCase)]
 }
 
-/// The checks that execute cases, one a way of execution.
+/// The checks that execute error contracts and cases, one a way of execution.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     let all: [&'static CaseCheck; 11] = [
         &DECLARATION,
@@ -79,7 +80,9 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         &NEGATIVES[3],
         &NEGATIVES[4],
     ];
-    all.into_iter().map(|check| Box::new(check) as Box<dyn Check>).collect()
+    let mut out: Vec<Box<dyn Check>> = vec![Box::new(errors::ErrorContracts)];
+    out.extend(all.into_iter().map(|check| Box::new(check) as Box<dyn Check>));
+    out
 }
 
 /// Executes the cases of one kind.

@@ -4,12 +4,14 @@
 //! newer harness without a call. Must not know sockets, clocks, files or processes: all that comes through the ports of
 //! `record`. Start with [`scenario::Scenario`] and [`check::Check`], then [`plan::plan`] and [`judge`].
 
+pub mod catalogue_page;
 pub mod check;
 pub mod discover;
 pub mod drive;
 pub mod facts;
 pub mod judge;
 pub mod plan;
+pub mod recording_file;
 pub mod registry;
 pub mod report;
 pub mod scenario;

@@ -1,8 +1,17 @@
-//! Checks of the schema layer.
+//! Checks of the schema layer: content modes, artifacts and their schemas.
 
 use crate::check::Check;
 
+mod artifact_missing;
+mod artifact_schema;
+mod content_mode;
+mod output;
+
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
-    Vec::new()
+    vec![
+        Box::new(content_mode::ContentMode),
+        Box::new(artifact_missing::ArtifactMissing),
+        Box::new(artifact_schema::ArtifactSchema),
+    ]
 }

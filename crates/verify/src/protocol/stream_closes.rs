@@ -61,10 +61,18 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
         let seen: Vec<EventRef> = vec![answered.tape.cite(items[at].0), answered.tape.cite(seq)];
         facts.fail(ReasonCode::StreamNotClosed, seen, expected, observed)
     };
-    // a snapshot of the ended task says nothing new
-    let late = items[at + 1..].iter().find(|(_, i)| !(matches!(i, StreamItem::Task(_)) && ends(i)));
-    if let Some((seq, item)) = late {
-        return fail(*seq, format!("`{}` after it", item.member()));
+    let news = |(n, (_, item)): &(usize, &(Seq, StreamItem<'_>))| {
+        let snapshot = matches!(item, StreamItem::Task(_)) && ends(item);
+        !snapshot && !repeats_earlier(answered, at + 1 + n)
+    };
+    let late = items[at + 1..].iter().enumerate().find(news).map(|(_, late)| late);
+    match late {
+        Some((_, item)) if item.status().is_some() && !ends(item) => {
+            let remedy = "the task was reopened; see a2a.task.terminal_reopened";
+            return facts.inconclusive(ReasonCode::ObservationIncomplete, "a task that stays ended", remedy);
+        }
+        Some((seq, item)) => return fail(*seq, format!("`{}` after it", item.member())),
+        None => {}
     }
     match answered.exchange.ended {
         Some((End::Deadline, seq)) => fail(seq, "still open at our deadline".to_owned()),
@@ -73,13 +81,19 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
     }
 }
 
+/// Whether an item says what one before it said: that is judged as a repetition, and is no news.
+fn repeats_earlier(answered: &Answered<'_>, n: usize) -> bool {
+    let items = &answered.reply.items;
+    items.get(n).is_some_and(|item| items[..n].iter().any(|earlier| earlier.answer == item.answer))
+}
+
 #[cfg(test)]
 mod tests {
-    use ostiary_record::Kind;
+    use ostiary_record::{Kind, Outcome};
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Edit, World, caught, passes};
+    use crate::testing::{Edit, World, caught, is, passes};
 
     #[test]
     fn a_stream_that_closes_passes_also_with_a_last_snapshot() {
@@ -98,10 +112,26 @@ mod tests {
     #[test]
     fn an_event_after_the_terminal_state_is_caught() {
         let goes_on = World::honest().drive().edit(|i| {
-            let again = Edit::Then(vec![i.answer.clone()]);
-            if i.operation == "SendStreamingMessage" && i.n == 3 { again } else { Edit::Keep }
+            let artifact = json!({"artifactId": "late", "parts": [{"data": {}}]});
+            let update = json!({"artifactUpdate": {"taskId": "t", "contextId": "c1", "artifact": artifact}});
+            let late = Edit::Then(vec![i.with_result(update)]);
+            if i.operation == "SendStreamingMessage" && i.n == 3 { late } else { Edit::Keep }
         });
         caught(&StreamCloses, &goes_on, ReasonCode::StreamNotClosed);
+    }
+
+    #[test]
+    fn what_other_checks_catch_is_left_to_them() {
+        let after = |change: fn(&mut serde_json::Value)| {
+            World::honest().drive().edit(|i| {
+                let mut more = i.answer.clone();
+                change(&mut more);
+                if i.operation == "SendStreamingMessage" && i.n == 3 { Edit::Then(vec![more]) } else { Edit::Keep }
+            })
+        };
+        passes(&StreamCloses, &after(|_| {}));
+        let reopened = after(|a| a["result"]["statusUpdate"]["status"]["state"] = json!("TASK_STATE_WORKING"));
+        is(&StreamCloses, &reopened, Outcome::Inconclusive);
     }
 
     #[test]

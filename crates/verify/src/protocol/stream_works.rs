@@ -91,7 +91,8 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
 }
 
 enum Progress {
-    /// The last status is terminal or interrupted, or the answer is one message.
+    /// A terminal status came, or the last one is interrupted, or the answer is one message. What comes after a terminal
+    /// status is judged by checks of its own.
     StandsStill,
     /// It is not; which it is.
     Open(String),
@@ -118,10 +119,11 @@ fn progress(answered: &Answered<'_>) -> Result<Progress, String> {
         let read = StreamItem::read(value).map_err(|problem| problem.to_string())?;
         match (&read, read.status().map(ostiary_protocol::a2a::task::StatusView::written)) {
             (StreamItem::Message(_), _) => last = Progress::StandsStill,
-            (_, Some(state)) => {
-                let still = state.state().is_some_and(|s| s.is_terminal() || s.is_interrupted());
-                last = if still { Progress::StandsStill } else { Progress::Open(state.to_string()) };
-            }
+            (_, Some(state)) => match state.state() {
+                Some(known) if known.is_terminal() => return Ok(Progress::StandsStill),
+                Some(known) if known.is_interrupted() => last = Progress::StandsStill,
+                Some(_) | None => last = Progress::Open(state.to_string()),
+            },
             (_, None) => {}
         }
     }

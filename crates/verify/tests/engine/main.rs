@@ -4,4 +4,5 @@ mod cases;
 mod drive;
 mod judge;
 mod plan;
+mod stored;
 mod support;
