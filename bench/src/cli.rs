@@ -1,0 +1,86 @@
+//! The command line.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::{check, report::Report, serve, start};
+
+#[derive(Parser)]
+#[command(about = "Benchmarks against bare baselines")]
+struct Arguments {
+    #[command(subcommand)]
+    case: Case,
+}
+
+#[derive(Subcommand)]
+enum Case {
+    /// CheckAdmission against a bare gRPC echo
+    Check {
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// From the start of `ostiary serve` until it is ready, on SQLite
+    Start {
+        /// The program
+        #[arg(long, default_value = "target/release/ostiary")]
+        ostiary: PathBuf,
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// Serves a baseline or a subject until its input ends; started by the other commands
+    #[command(hide = true)]
+    Serve {
+        #[command(subcommand)]
+        what: serve::What,
+    },
+}
+
+/// How long and how often.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Plan {
+    /// Rounds; each gives one ratio, and the median is judged
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub rounds: u32,
+    /// Seconds of load for each measurement
+    #[arg(long, default_value_t = 1.0)]
+    pub seconds: f64,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Small and short: shows that it works, proves nothing
+    #[arg(long)]
+    pub quick: bool,
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Human,
+    /// One document.
+    Json,
+}
+
+/// Runs the asked case: 0 when every goal is met, 1 when one is missed.
+pub async fn run() -> Result<ExitCode> {
+    let (report, format) = match Arguments::parse().case {
+        Case::Check { plan } => (check::run(&plan).await?, plan.format),
+        Case::Start { ostiary, plan } => (start::run(&ostiary, &plan).await?, plan.format),
+        Case::Serve { what } => {
+            serve::run(what).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    print(&report, format)?;
+    Ok(if report.ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print(report: &Report, format: Format) -> Result<()> {
+    match format {
+        Format::Json => println!("{}", serde_json::to_string(report)?),
+        Format::Human => print!("{report}"),
+    }
+    Ok(())
+}
