@@ -142,3 +142,28 @@ fn a_case_that_expects_nothing_or_runs_nothing_is_refused() {
         at(Code::DuplicateId)
     );
 }
+
+#[test]
+fn a_producer_that_speaks_mcp_only_needs_no_card() {
+    let tool = String::from_utf8(example("tool-work_plan_create_draft.json")).expect("UTF-8");
+    let path = "mcp/plan-store/harness.user.standard.snapshot.json";
+    let contract = format!(
+        "contract_bundle:\n  contract_id: c\n  contract_version: 1.0.0\n  protocol: {{mcp: \"2026-07-28\", json_schema: \
+         \"2020-12\"}}\n  producer: {{agent_id: store, artifact_digest: \"sha256:{}\"}}\n  declarations:\n    mcp_tools:\n      \
+         - {{server: plans, profile: harness.user.standard, path: {path}, artifact_digest: latest}}\n",
+        "0".repeat(64)
+    );
+    let undeclared = "mcp/files/harness.agent.standard.snapshot.json";
+    let files = Files::from([
+        ("contract.yaml".to_owned(), Bytes::from(contract)),
+        (path.to_owned(), Bytes::from(tool)),
+        (undeclared.to_owned(), Bytes::from(format!("{{\"result\":{{\"tools\":[{LOOKUP}]}}}}"))),
+    ]);
+    let bundle = Bundle::load(&files).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(bundle.card.is_none());
+    let servers: Vec<(&str, Option<&str>)> =
+        bundle.tools.iter().map(|s| (s.server.as_str(), s.profile.as_deref())).collect();
+    assert_eq!(servers, [("files", Some("harness.agent.standard")), ("plans", Some("harness.user.standard"))]);
+    let pins: Vec<String> = bundle.pins().into_iter().map(|p| p.what).collect();
+    assert_eq!(pins, ["declarations.mcp_tools[plans].artifact_digest"]);
+}

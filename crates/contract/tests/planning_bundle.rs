@@ -6,7 +6,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use ostiary_contract::{Bundle, CaseKind, CaseSet, Environment, Files};
+use ostiary_contract::{Bundle, CaseKind, CaseSet, Environment, Files, file::authorization::ExpectedAccess};
+use proptest::prelude::*;
 
 fn bundles() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bundles")
@@ -25,10 +26,14 @@ fn read(directory: &Path, inside: &str, out: &mut Files) {
     }
 }
 
-fn bundle() -> Bundle {
+fn files() -> Files {
     let mut files = Files::new();
     read(&bundles().join("planning-agent"), "", &mut files);
-    Bundle::load(&files).unwrap_or_else(|problems| panic!("{problems}"))
+    files
+}
+
+fn bundle() -> Bundle {
+    Bundle::load(&files()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -108,4 +113,43 @@ fn its_manifest_names_every_capability_and_says_what_is_unknown() {
     let of_run = ostiary_contract::manifest(&bundle, Some(&environment), Some("report.json"));
     assert_eq!(of_run["verification_environment"]["name"], "local");
     assert_eq!(of_run["result_locator"], "report.json");
+}
+
+#[test]
+fn its_matrix_says_all_five_answers_to_an_access() {
+    let policy = bundle().authorization.expect("a policy");
+    let expected: Vec<ExpectedAccess> = policy.matrix.iter().map(|row| row.expected).collect();
+    let all = [
+        ExpectedAccess::Allow,
+        ExpectedAccess::NotFoundPolicy,
+        ExpectedAccess::ReAuthenticate,
+        ExpectedAccess::ApprovalRequired,
+        ExpectedAccess::Deny,
+    ];
+    assert_eq!(expected, all);
+}
+
+proptest! {
+    /// Damage of one file never panics, and where the bundle still loads its digest tells the damage.
+    #[test]
+    fn a_damaged_file_is_refused_or_renames_the_bundle(
+        file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+    ) {
+        let whole = files();
+        let path = file.get(&whole.keys().cloned().collect::<Vec<_>>()).clone();
+        let mut bytes = whole[&path].to_vec();
+        let n = at.index(bytes.len());
+        if cut {
+            bytes.truncate(n);
+        } else {
+            bytes[n] = byte;
+        }
+        let same = bytes == whole[&path];
+        let mut damaged = whole.clone();
+        damaged.insert(path.clone(), Bytes::from(bytes));
+        match Bundle::load(&damaged) {
+            Ok(bundle) => prop_assert_eq!(bundle.digest == Bundle::digest_of(&whole), same),
+            Err(problems) => prop_assert!(!problems.0.is_empty() && !same),
+        }
+    }
 }

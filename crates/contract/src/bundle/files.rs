@@ -1,5 +1,7 @@
 //! The file set: portable paths, bounds, and the digest over all of it.
 
+use std::collections::BTreeMap;
+
 use ostiary_canon::{Digest, json};
 use serde_json::{Map, Value};
 
@@ -34,6 +36,19 @@ pub(super) fn bounds(files: &Files) -> Vec<Problem> {
     if total > TOTAL_BYTES {
         let message = format!("the files have {total} bytes together, more than the {TOTAL_BYTES} allowed");
         problems.push(Problem::new("", Code::BundleTooLarge, message));
+    }
+    problems
+}
+
+/// Paths that are one file on systems which do not tell capitals apart.
+pub(super) fn same_but_for_case(files: &Files) -> Vec<Problem> {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for path in files.keys() {
+        if let Some(other) = seen.insert(path.to_lowercase(), path) {
+            let message = format!("the path differs from `{other}` in capitals only");
+            problems.push(Problem::new(path, Code::DuplicateFile, message).hint("rename one of them"));
+        }
     }
     problems
 }

@@ -69,12 +69,10 @@ pub(super) fn load(files: &Files) -> Result<Bundle, Problems> {
     if !parts.problems.is_empty() {
         return Err(sorted(parts.problems));
     }
+    parts.problems.extend(files::same_but_for_case(files));
     match files.get(CONTRACT) {
         Some(bytes) => parts.read_contract(bytes),
-        None => {
-            let problem = Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no contract.yaml");
-            parts.problems.push(problem.hint("is this the bundle's own directory?"));
-        }
+        None => parts.problems.push(missing_contract(files)),
     }
     let layout = Layout::of(&parts.sections);
     for (path, bytes) in files {
@@ -94,6 +92,15 @@ fn sorted(problems: Vec<Problem>) -> Problems {
     secrets::hide_values(&mut problems.0);
     problems.sort();
     problems
+}
+
+fn missing_contract(files: &Files) -> Problem {
+    let problem = Problem::new(CONTRACT, Code::ContractMissing, "the bundle has no contract.yaml");
+    let below = files.keys().find_map(|path| path.strip_suffix("/contract.yaml"));
+    match below {
+        Some(directory) => problem.hint(format!("it stands in `{directory}/`: that directory is the bundle's root")),
+        None => problem.hint("is this the bundle's own directory?"),
+    }
 }
 
 /// A file that no rule of the layout knows.
