@@ -10,6 +10,8 @@
 pub mod approval;
 pub mod audit;
 pub mod change;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod consequence;
 pub mod evidence;
 pub mod failpoint;

@@ -4,7 +4,7 @@
 //! [`change`](crate::change) decide, writes the changes with their guards, the audit entry and the next revision, and
 //! answers with that revision, which the caller hands to routers.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -15,6 +15,7 @@ use crate::{
     approval::{Approval, NewApproval},
     audit::AuditEntry,
     evidence::EvidenceRecord,
+    failpoint::{Failpoints, NoFailpoints},
     job::{Job, Lease, NewJob},
     names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef},
     policy::Policy,
@@ -197,6 +198,32 @@ pub struct Changes {
     pub reached: Revision,
     /// Whether there is more.
     pub more: bool,
+}
+
+/// What a store itself asks of others.
+#[derive(Clone, Debug)]
+pub struct StorePorts {
+    /// The time of every transaction, where the database has no clock of its own.
+    pub clock: Arc<dyn Clock>,
+    /// Ids of jobs, secrets of leases.
+    pub ids: Arc<dyn Ids>,
+    /// What happens between two steps of a transaction; nothing, but in tests.
+    pub failpoints: Arc<dyn Failpoints>,
+}
+
+// === impl StorePorts ===
+
+impl StorePorts {
+    /// The ports of a production store.
+    pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+        Self { clock, ids, failpoints: Arc::new(NoFailpoints) }
+    }
+
+    /// The same with failpoints, for tests.
+    #[must_use]
+    pub fn with_failpoints(self, failpoints: Arc<dyn Failpoints>) -> Self {
+        Self { failpoints, ..self }
+    }
 }
 
 /// Reads the time. One implementation reads the system clock; tests set theirs.

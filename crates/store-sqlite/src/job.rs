@@ -202,7 +202,10 @@ async fn take(store: &SqliteStore, claim: Claim) -> Result<Option<(Job, Lease)>,
     let mut tx = store.writing("job.claim").await?;
     let now = nanos(tx.now());
     give_up(tx.db(), now).await?;
-    let Some(mut job) = due(tx.db(), &claim, now).await? else { return Ok(None) };
+    let Some(mut job) = due(tx.db(), &claim, now).await? else {
+        tx.commit().await?;
+        return Ok(None);
+    };
     let (started, _) = head(tx.db()).await?;
     let until = tx.now().saturating_add(claim.lease_for).unwrap_or(Timestamp::MAX);
     let token = tx.secret();

@@ -25,4 +25,5 @@ mod submit;
 mod transaction;
 mod version;
 
-pub use store::{OpenError, Ports, SqliteStore};
+pub use ostiary_domain::ports::StorePorts as Ports;
+pub use store::{OpenError, SqliteStore};

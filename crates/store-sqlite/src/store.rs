@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ostiary_domain::{Clock, Failpoints, Ids, NoFailpoints};
+use ostiary_domain::ports::StorePorts;
 use sqlx::{
     SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -24,19 +24,8 @@ const BUSY: Duration = Duration::from_secs(10);
 pub struct SqliteStore {
     pub(crate) write: SqlitePool,
     pub(crate) read: SqlitePool,
-    pub(crate) ports: Ports,
+    pub(crate) ports: StorePorts,
     lock: Arc<Lock>,
-}
-
-/// What the store itself asks of others.
-#[derive(Clone, Debug)]
-pub struct Ports {
-    /// The time of every transaction.
-    pub clock: Arc<dyn Clock>,
-    /// Ids of jobs, secrets of leases.
-    pub ids: Arc<dyn Ids>,
-    /// What happens between two steps of a transaction; nothing, but in tests.
-    pub failpoints: Arc<dyn Failpoints>,
 }
 
 /// Why the file cannot be opened.
@@ -85,21 +74,6 @@ struct Lock {
     _file: File,
 }
 
-// === impl Ports ===
-
-impl Ports {
-    /// The ports of a production store.
-    pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
-        Self { clock, ids, failpoints: Arc::new(NoFailpoints) }
-    }
-
-    /// The same with failpoints, for tests.
-    #[must_use]
-    pub fn with_failpoints(self, failpoints: Arc<dyn Failpoints>) -> Self {
-        Self { failpoints, ..self }
-    }
-}
-
 // === impl SqliteStore ===
 
 impl SqliteStore {
@@ -107,7 +81,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When another process has it, or it is no usable database.
-    pub async fn open(path: &Path, ports: Ports) -> Result<Self, OpenError> {
+    pub async fn open(path: &Path, ports: StorePorts) -> Result<Self, OpenError> {
         let lock = Arc::new(Lock::take(path)?);
         let opened = |source| OpenError::Open { path: path.to_owned(), source };
         let options = SqliteConnectOptions::new()

@@ -2,19 +2,19 @@
 
 use jiff::Timestamp;
 use ostiary_canon::{Digest, Revision};
-use ostiary_domain::{AuditDraft, Failpoint, Moment, StoreError};
+use ostiary_domain::{AuditDraft, Failpoint, Moment, StoreError, ports::StorePorts};
 use sqlx::{Sqlite, SqliteConnection, SqlitePool, Transaction};
 
 use crate::{
     row::{Row, int},
-    store::{Ports, SqliteStore},
+    store::SqliteStore,
 };
 
 /// A transaction that writes. What is not committed is rolled back, also when its future is dropped.
 pub(crate) struct Writing {
     name: &'static str,
     now: Timestamp,
-    ports: Ports,
+    ports: StorePorts,
     inner: Transaction<'static, Sqlite>,
 }
 
