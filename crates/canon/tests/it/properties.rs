@@ -1,6 +1,10 @@
 //! Properties over generated documents.
 
-use ostiary_canon::json::{self, Limits};
+use ostiary_canon::{
+    dsse::{Envelope, Keyring, SigningKey},
+    intoto::{Authorization, Statement, TestResult},
+    json::{self, Limits},
+};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
 
@@ -68,6 +72,45 @@ proptest! {
         if strict.is_ok() {
             prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
         }
+    }
+
+    #[test]
+    fn any_payload_survives_its_envelope(payload in prop::collection::vec(any::<u8>(), 0..256), kind in any::<String>()) {
+        let key = SigningKey::from_seed([1; 32]);
+        let envelope = Envelope::parse(key.sign(&kind, payload.clone()).to_json().as_bytes()).unwrap();
+        let verified = Keyring::trusting([key.verifying_key()]).verify(&envelope).unwrap();
+        prop_assert_eq!((verified.payload(), verified.payload_type()), (&payload[..], &*kind));
+    }
+
+    #[test]
+    fn one_changed_bit_of_an_envelope_is_never_verified(
+        payload in prop::collection::vec(any::<u8>(), 1..64),
+        at in any::<prop::sample::Index>(),
+        bit in 0..8_u8,
+        what in 0..3,
+    ) {
+        let key = SigningKey::from_seed([1; 32]);
+        let mut envelope = key.sign("text/plain", payload);
+        let bytes = match what {
+            0 => &mut envelope.payload,
+            1 => &mut envelope.signatures[0].sig,
+            _ => {
+                // Another type of the same length.
+                envelope.payload_type = "text/plaim".to_owned();
+                &mut envelope.payload
+            }
+        };
+        let at = at.index(bytes.len());
+        bytes[at] ^= if what == 2 { 0 } else { 1 << bit };
+        prop_assert!(Keyring::trusting([key.verifying_key()]).verify(&envelope).is_err());
+    }
+
+    #[test]
+    fn no_document_makes_the_readers_of_signed_things_panic(value in document()) {
+        let bytes = value.to_string().into_bytes();
+        prop_assert!(Envelope::parse(&bytes).is_err());
+        prop_assert!(Statement::<Authorization>::parse(&bytes).is_err());
+        prop_assert!(Statement::<TestResult>::parse(&bytes).is_err());
     }
 
     #[test]
