@@ -92,7 +92,8 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
     let scenarios = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
     sink.emit(&RunEvent::Planned { scenarios, checks: plan.checks });
     let meter = Meter::new(request.allowance.calls, request.allowance.rate_per_s);
-    let driver = Driver { harness, request, ports, sink, discovered: &discovered, meter: &meter };
+    let driver =
+        Driver { harness, request, ports, sink, discovered: &discovered, environment: &environment, meter: &meter };
     let mut run = Run {
         format: RUN_FORMAT.to_owned(),
         started_at: request.started_at.to_string(),
@@ -124,6 +125,7 @@ struct Driver<'a> {
     ports: &'a Ports,
     sink: &'a dyn RunSink,
     discovered: &'a Discovered,
+    environment: &'a EnvironmentFacts,
     meter: &'a Meter,
 }
 
@@ -218,6 +220,7 @@ impl Driver<'_> {
             meter: self.meter,
             bundle: self.request.bundle,
             discovered: self.discovered,
+            environment: self.environment,
             interface: profile.as_ref().and_then(|p| self.discovered.interface(p)),
             profile,
             axes: &step.axes,

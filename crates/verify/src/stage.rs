@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    ActorId, Axes, End, Event, ExchangeId, Kind, ReasonCode, Source, Tape,
+    ActorId, Axes, End, EnvironmentFacts, Event, ExchangeId, Kind, ReasonCode, Source, Tape,
     ports::{Abort, Actor, Channel, CouldNotRun, Deadline, Limits, Next, Outbound},
 };
 use serde_json::Value;
@@ -34,6 +34,7 @@ pub struct Stage<'r> {
     pub(crate) meter: &'r Meter,
     pub(crate) bundle: &'r Bundle,
     pub(crate) discovered: &'r Discovered,
+    pub(crate) environment: &'r EnvironmentFacts,
     pub(crate) interface: Option<&'r Interface>,
     pub(crate) profile: Option<Profile>,
     pub(crate) axes: &'r Axes,
@@ -67,6 +68,7 @@ pub struct Exchange {
 
 pub(crate) struct OpenChannel {
     channel: Box<dyn Channel>,
+    actor: ActorId,
     target: String,
     exchanges: BTreeMap<ExchangeId, Running>,
     closed: bool,
@@ -171,8 +173,26 @@ impl Stage<'_> {
         let exchange = Limits::default().exchange.min(self.budget.time);
         let limits = Limits { exchange, ..Limits::default() };
         let channel = self.ports.transport.open(&self.tape, &target, &actor, limits).await?;
-        self.channels.push(OpenChannel { channel, target: target.url, exchanges: BTreeMap::new(), closed: false });
+        let actor = actor.id;
+        self.channels.push(OpenChannel {
+            channel,
+            actor,
+            target: target.url,
+            exchanges: BTreeMap::new(),
+            closed: false,
+        });
         Ok(ChannelHandle(self.channels.len() - 1))
+    }
+
+    /// The fixture tenant of whoever a channel was opened as.
+    #[must_use]
+    pub fn tenant_on(&self, on: ChannelHandle) -> Option<&str> {
+        self.environment.subjects.get(&self.channels[on.0].actor.0)?.tenant.as_deref()
+    }
+
+    /// The fixture tenants of the environment's subjects.
+    pub fn tenants(&self) -> impl Iterator<Item = &str> {
+        self.environment.subjects.values().filter_map(|s| s.tenant.as_deref())
     }
 
     /// Sends a request and collects everything that comes back, to the end or the bound of time.

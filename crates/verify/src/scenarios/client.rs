@@ -26,6 +26,8 @@ pub(crate) struct Client {
     binding: Binding,
     tenant: Option<String>,
     extensions: Vec<String>,
+    /// The fixture tenant it speaks for, and those that stand in fixtures.
+    fixture: Option<(String, Vec<String>)>,
     next_id: u64,
 }
 
@@ -70,14 +72,29 @@ impl Client {
         let interface = stage.interface()?;
         let (binding, tenant) = (Binding::parse(&interface.binding), interface.tenant.clone());
         let extensions = stage.card().map(required_extensions).unwrap_or_default();
-        Ok(Self { channel, binding, tenant, extensions, next_id: 0 })
+        let tenants = stage.tenants().map(str::to_owned).collect();
+        let fixture = stage.tenant_on(channel).map(|own| (own.to_owned(), tenants));
+        Ok(Self { channel, binding, tenant, extensions, fixture, next_id: 0 })
     }
 
     /// A call of an operation as every honest client would make it.
     pub(crate) fn prepare(&mut self, operation: Operation) -> Call {
         self.next_id += 1;
+        let operation = match operation {
+            Operation::SendMessage(request) => Operation::SendMessage(self.in_own_tenant(request)),
+            Operation::SendStreamingMessage(request) => Operation::SendStreamingMessage(self.in_own_tenant(request)),
+            other => other,
+        };
         let (tenant, extensions) = (self.tenant.clone(), self.extensions.clone());
         Call { id: self.next_id, tenant, extensions, ..Call::new(operation) }
+    }
+
+    /// Fixtures are written for one tenant; whoever speaks for another says its own tenant where a fixture says any.
+    fn in_own_tenant(&self, mut request: SendMessage) -> SendMessage {
+        if let Some((own, tenants)) = &self.fixture {
+            request.message.parts.iter_mut().for_each(|part| exchange(part, tenants, own));
+        }
+        request
     }
 
     /// Calls an operation and reads the whole answer.
@@ -180,6 +197,16 @@ pub(crate) fn led_to(reply: &Reply) -> Led {
 fn required_extensions(card: &Value) -> Vec<String> {
     let card = Card::new(card.clone());
     card.extensions().iter().filter(|e| e.required).map(|e| e.uri.to_owned()).collect()
+}
+
+/// Puts `own` in the place of every text that is one of `tenants`.
+fn exchange(value: &mut Value, tenants: &[String], own: &str) {
+    match value {
+        Value::String(text) if tenants.contains(text) => own.clone_into(text),
+        Value::Array(list) => list.iter_mut().for_each(|v| exchange(v, tenants, own)),
+        Value::Object(map) => map.values_mut().for_each(|v| exchange(v, tenants, own)),
+        _ => {}
+    }
 }
 
 fn state_of(item: &StreamItem<'_>) -> Option<TaskState> {

@@ -12,8 +12,8 @@ use std::{
 use bytes::Bytes;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    Axes, Blob, CredentialKind, End, EnvironmentFacts, Event, ExchangeId, Finding, Gate, Kind, Layer, MonoNanos,
-    Monotonic, NoSink, ReasonCode, Route, Run, Severity, Source, SubjectFacts, Tape,
+    Blob, CredentialKind, End, EnvironmentFacts, Event, ExchangeId, Finding, Gate, Kind, Layer, MonoNanos, Monotonic,
+    NoSink, ReasonCode, Route, Run, Severity, Source, SubjectFacts, Tape,
     ports::{
         Abort, Actor, BoxFuture, Channel, CouldNotRun, Deadline, Fetch, Fetched, Identity, Limits, Next, Outbound,
         Target, Timer, Transport,
@@ -369,10 +369,6 @@ pub fn declared() -> Box<dyn Check> {
     says(CheckSpec { gate: Gate::Static, ..spec("t.declared", Layer::Declaration, Reads::Declarations) }, |facts| {
         vec![facts.pass(facts.card_document().map(|(_, at)| at).into_iter().collect())]
     })
-}
-
-pub fn axes() -> Axes {
-    Axes { profile: Some(PROFILE.to_owned()), ..Axes::default() }
 }
 
 pub const OK: Answer = Answer::Whole(200, Vec::new(), "{}");

@@ -1,0 +1,200 @@
+//! Local runs against the planning agent, over TLS, by its production name: the whole path but for the server.
+
+use std::{collections::BTreeMap, path::Path, sync::Mutex};
+
+use ostiary_contract::Bundle;
+use ostiary_record::{Gate, NoSink, Outcome, Report, Run, RunEvent, RunSink};
+use ostiary_sample::{Authority, Config, Lie, Lies, PlanningAgent, Running, Trust};
+use ostiary_verify::{Harness, JudgeOptions, judge, recording_file};
+use ostiary_worker::{
+    bundle_dir,
+    clock::SystemClock,
+    local::{DEFAULT_ISSUER, EnvironmentError, LocalRun, Place, signer},
+};
+
+const AUDIENCE: &str = "https://planning.example.test/a2a";
+
+fn bundles() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../bundles"))
+}
+
+fn bundle() -> Bundle {
+    let files = bundle_dir::read(&bundles().join("planning-agent")).unwrap_or_else(|p| panic!("{p}"));
+    Bundle::load(&files).unwrap_or_else(|p| panic!("{p}"))
+}
+
+/// The shipped environment with another port, beside a file of trust roots.
+fn place(dir: &Path, root_pem: &str, change: impl Fn(String) -> String) -> Place {
+    std::fs::write(dir.join("planning-agent.ca.pem"), root_pem).unwrap();
+    let text = std::fs::read_to_string(bundles().join("planning-agent.environment.yaml")).unwrap();
+    let path = dir.join("environment.yaml");
+    std::fs::write(&path, change(text)).unwrap();
+    Place::read(&path).unwrap_or_else(|e| panic!("{e}"))
+}
+
+struct Stage {
+    place: Place,
+    agent: Running,
+    _dir: tempfile::TempDir,
+}
+
+async fn stage(lies: Lies) -> Stage {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::generate().unwrap();
+    let first = place(dir.path(), &authority.root_pem(), |text| text);
+    let trust = Trust::from_jwks(DEFAULT_ISSUER, AUDIENCE, &signer(&first).unwrap().jwks()).unwrap();
+    let bundle = bundle();
+    let card = bundle.card.as_ref().unwrap().bytes.clone();
+    let tls = Some(authority.issue(&["planning.example.test"]).unwrap());
+    let agent = PlanningAgent::start(Config { tls, lies, ..Config::new(card, trust) }).await.unwrap();
+    let addr = agent.addr().to_string();
+    let place = place(dir.path(), &authority.root_pem(), |text| text.replace("127.0.0.1:9100", &addr));
+    Stage { place, agent, _dir: dir }
+}
+
+async fn verify(stage: &Stage, gate: Option<Gate>) -> (Run, Report) {
+    let bundle = bundle();
+    let run = LocalRun {
+        bundle: &bundle,
+        place: &stage.place,
+        gate,
+        only: Vec::new(),
+        seed: 1,
+        run_id: "test".to_owned(),
+        started_at: SystemClock.now(),
+    };
+    run.verify(&NoSink).await.unwrap()
+}
+
+/// What is worth looking at when a verdict surprises.
+fn told(report: &Report) -> String {
+    let bad =
+        report.findings.iter().filter(|f| matches!(f.finding.verdict.outcome(), Outcome::Fail | Outcome::Inconclusive));
+    let line = |f: &ostiary_record::FindingLine| {
+        let case = f.finding.case.as_ref().map(|c| format!(" [{c}]")).unwrap_or_default();
+        format!(
+            "{} {}{case} {:?} {}: {}",
+            f.finding.layer,
+            f.finding.check,
+            f.finding.severity,
+            f.finding.verdict.outcome(),
+            f.finding.message
+        )
+    };
+    bad.map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_honest_planning_agent_passes_every_gate() {
+    let stage = stage(Lies::none()).await;
+    for gate in [Gate::Static, Gate::Conformance, Gate::Security, Gate::Admission, Gate::Canary] {
+        let (_, report) = verify(&stage, Some(gate)).await;
+        assert_eq!(report.verdict, Outcome::Pass, "gate {gate}\n{}", told(&report));
+        if gate != Gate::Static && gate != Gate::Admission {
+            let passed: Vec<String> = report.profiles_passed.iter().map(ToString::to_string).collect();
+            assert_eq!(passed, ["a2a-jsonrpc-1.0/user/standard"], "gate {gate}");
+        }
+    }
+    stage.agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_whole_run_is_judged_again_from_its_file_to_the_same_report() {
+    let stage = stage(Lies::none()).await;
+    let (run, report) = verify(&stage, None).await;
+    assert_eq!(report.verdict, Outcome::Pass, "{}", told(&report));
+    assert!(report.evaluation_eligible);
+    let bytes = recording_file::write(&run);
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    assert!(!text.contains("eyJ"), "no token is in the recording");
+    let read = recording_file::read(&bytes).unwrap();
+    let bundle = recording_file::bundle_of(&read).unwrap();
+    let again = judge(&Harness::standard(), &read, &bundle, &JudgeOptions::default());
+    assert_eq!(serde_json::to_vec(&again).unwrap(), serde_json::to_vec(&report).unwrap());
+    assert!(run.environment.spki_sha256.is_some(), "the server key is known");
+    stage.agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_lie_of_the_agent_is_caught() {
+    let mut missed = BTreeMap::new();
+    for lie in Lie::ALL {
+        let stage = stage([*lie].into_iter().collect()).await;
+        let (_, report) = verify(&stage, None).await;
+        let failed = report.findings.iter().any(|f| f.finding.verdict.outcome() == Outcome::Fail);
+        if !failed {
+            missed.insert(lie.name(), (report.verdict, told(&report)));
+        }
+        stage.agent.stop().await;
+    }
+    // a late stream is a finding below error severity where the contract sets no gap
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[derive(Default)]
+struct Events(Mutex<Vec<&'static str>>);
+
+impl RunSink for Events {
+    fn emit(&self, event: &RunEvent) {
+        let name = match event {
+            RunEvent::Planned { .. } => "planned",
+            RunEvent::Started { .. } => "started",
+            RunEvent::Driven { .. } => "driven",
+            RunEvent::Judged { .. } => "judged",
+            RunEvent::Finished { .. } => "finished",
+        };
+        self.0.lock().unwrap().push(name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_not_there_is_inconclusive_and_the_events_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::generate().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let place = place(dir.path(), &authority.root_pem(), |text| text.replace("127.0.0.1:9100", &addr));
+    let bundle = bundle();
+    let run = LocalRun {
+        bundle: &bundle,
+        place: &place,
+        gate: None,
+        only: Vec::new(),
+        seed: 1,
+        run_id: "test".to_owned(),
+        started_at: SystemClock.now(),
+    };
+    let events = Events::default();
+    let (_, report) = run.verify(&events).await.unwrap();
+    assert_eq!(report.verdict, Outcome::Inconclusive, "{}", told(&report));
+    assert!(report.profiles_passed.is_empty());
+    let events = events.0.into_inner().unwrap();
+    assert_eq!((events.first(), events.last()), (Some(&"planned"), Some(&"finished")));
+}
+
+fn refused(text: &str) -> EnvironmentError {
+    let place = Place::of_text("environment.yaml", text.as_bytes());
+    place.and_then(|p| ostiary_worker::local::Surroundings::of(&p).map(drop)).unwrap_err()
+}
+
+#[test]
+fn what_an_environment_cannot_have_is_an_error_before_the_first_call() {
+    let with =
+        |more: &str| format!("environment:\n  name: e\n  a2a: {{ card_url: https://a.example.test/c.json }}\n{more}");
+    assert!(matches!(refused(&with("  trust_roots: ca.pem\n")), EnvironmentError::NoFiles { .. }));
+    let token = with("  subjects: { s: { token_env: OSTIARY_TEST_NO_SUCH_VARIABLE } }\n");
+    assert!(
+        matches!(refused(&token), EnvironmentError::Variable { name, .. } if name == "OSTIARY_TEST_NO_SUCH_VARIABLE")
+    );
+    let key = with("  identity: { issuer: harness, key_env: OSTIARY_TEST_NO_SUCH_VARIABLE }\n");
+    assert!(matches!(refused(&key), EnvironmentError::Variable { .. }));
+    let observer = with("  observers: [ { kind: approvals } ]\n");
+    assert!(matches!(refused(&observer), EnvironmentError::Problems(_)));
+}
+
+#[test]
+fn an_environment_file_that_is_not_there_is_named() {
+    let error = Place::read(Path::new("no-such-environment.yaml")).unwrap_err();
+    assert!(error.to_string().contains("no-such-environment.yaml"));
+}
