@@ -7,6 +7,7 @@ pub mod digest;
 pub mod dsse;
 pub mod intoto;
 pub mod json;
+pub mod jwk;
 pub mod manifest;
 pub mod names;
 
