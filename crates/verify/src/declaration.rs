@@ -33,12 +33,15 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
 /// # Errors
 /// The finding where there is none to judge: the contract declares no card, or it could not be had or read. That it
 /// could not be read is a failure of `a2a.card.required` alone.
-fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Finding> {
+fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Box<Finding>> {
     let document = facts.card_document();
     match (facts.card(), document) {
         (Some(value), Some((_, at))) => Ok((Card::new(value.clone()), vec![at])),
-        (None, None) if facts.bundle().card.is_none() => Err(no_card_declared(facts)),
-        _ => Err(facts.inconclusive(ReasonCode::CardUnavailable, CARD, "the card could not be fetched or read")),
+        (None, None) if facts.bundle().card.is_none() => Err(Box::new(no_card_declared(facts))),
+        _ => {
+            let remedy = "the card could not be fetched or read";
+            Err(Box::new(facts.inconclusive(ReasonCode::CardUnavailable, CARD, remedy)))
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `a2a.error.leak`: errors show no stack trace, credential, internal host or forbidden field (E-03).
 
 use ostiary_protocol::a2a::{
-    Card,
+    A2aError, Card,
     leak::{LeakRules, leaks},
 };
-use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
+use ostiary_record::{Finding, Gate, Layer, ReasonCode, Seq, Severity};
+use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
@@ -41,6 +42,9 @@ static SPEC: CheckSpec = CheckSpec {
     liar: "a_stack_trace_in_an_error_is_caught",
 };
 
+/// How much of a page is looked at: 64 KiB, more than any error page that people read.
+const PAGE_BYTES: usize = 64 << 10;
+
 impl Check for Leaks {
     fn spec(&self) -> &'static CheckSpec {
         &SPEC
@@ -52,11 +56,10 @@ impl Check for Leaks {
         let hosts = public_hosts(facts);
         let (mut out, mut seen) = (Vec::new(), Vec::new());
         for answered in answers::all(facts) {
-            let Some((error, seq)) = answered.reply.error() else { continue };
-            let Some(object) = &error.object else { continue };
+            let Some((error, seq)) = error_of(&answered) else { continue };
             let rules = LeakRules { public: public(&answered, &hosts), forbidden_fields: forbidden.clone() };
             seen.extend(answered.at(seq));
-            for leak in leaks(object, &rules) {
+            for leak in leaks(&error, &rules) {
                 let (expected, observed) =
                     ("an error that keeps internals in", format!("{} is shown", leak.kind.as_str()));
                 let finding = facts.fail(ReasonCode::ErrorDataLeak, answered.at(seq), expected, observed);
@@ -65,6 +68,19 @@ impl Check for Leaks {
             }
         }
         if out.is_empty() { vec![facts.pass(seen)] } else { out }
+    }
+}
+
+/// The error as the caller sees it: the object of the binding, or the whole page that came in its place.
+fn error_of(answered: &Answered<'_>) -> Option<(Value, Seq)> {
+    let page = || {
+        let body = answered.exchange.body();
+        Value::String(String::from_utf8_lossy(&body[..body.len().min(PAGE_BYTES)]).into_owned())
+    };
+    match answered.reply.error() {
+        Some((A2aError { object: Some(object), .. }, seq)) => Some((object.clone(), seq)),
+        Some((_, seq)) => Some((page(), seq)),
+        None => answered.reply.malformed().map(|(_, seq)| (page(), seq)),
     }
 }
 
@@ -82,7 +98,8 @@ fn public_hosts(facts: &Facts<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use ostiary_record::{Blob, Kind};
+    use serde_json::json;
 
     use super::*;
     use crate::testing::{Driven, Edit, World, caught, passes};
@@ -106,5 +123,22 @@ mod tests {
         let info = |e: &mut Value| e["data"] = json!([{"@type": "x", "metadata": {"accessToken": "…"}}]);
         caught(&Leaks, &errors(info), ReasonCode::ErrorDataLeak);
         caught(&Leaks, &errors(|e| e["message"] = json!("no route to 10.0.3.7:5432")), ReasonCode::ErrorDataLeak);
+    }
+
+    #[test]
+    fn a_stack_trace_on_an_error_page_is_caught() {
+        let mut driven = World::honest().drive();
+        for recording in driven.run.recordings.iter_mut().filter(|r| r.scenario.0 == rpc::ID) {
+            for event in &mut recording.events {
+                match &mut event.kind {
+                    Kind::Head { status, .. } => *status = 500,
+                    Kind::Frame { bytes, .. } => {
+                        *bytes = Blob::from("<pre>Traceback (most recent call last)\n  File \"a.py\", line 3, in f</pre>");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        caught(&Leaks, &driven, ReasonCode::ErrorDataLeak);
     }
 }

@@ -34,7 +34,7 @@ impl Check for RequiredExtension {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let (card, at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         let supported = &facts.options().consumer_extensions;
         let extensions = card.extensions();

@@ -35,7 +35,7 @@ impl Check for Https {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let (card, at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         let interfaces = card.interfaces();
         let insecure =

@@ -37,7 +37,7 @@ impl Check for Supported {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let at = match served(facts) {
             Ok((_, at)) => at,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         let declared = &facts.discovered().interfaces;
         let wanted: Vec<&Profile> = facts.bundle().coverage.activate.iter().map(|p| &p.value).collect();

@@ -36,7 +36,7 @@ impl Check for Modes {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let (card, at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         if facts.bundle().skills.is_empty() {
             return vec![facts.not_applicable("skills.yaml", "")];

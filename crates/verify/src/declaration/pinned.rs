@@ -36,7 +36,7 @@ impl Check for Pinned {
         let Some(declared) = &facts.bundle().card else { return vec![no_card_declared(facts)] };
         let (card, mut at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         if !fetched(facts) {
             let remedy = "name the card's address in the environment; nothing was fetched";

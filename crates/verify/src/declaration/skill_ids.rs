@@ -36,7 +36,7 @@ impl Check for SkillIds {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let (card, at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         let mut first: BTreeMap<&str, usize> = BTreeMap::new();
         let mut out = Vec::new();
