@@ -179,8 +179,7 @@ impl AuditEntry {
     /// # Errors
     /// When its bytes are no record of its revision.
     pub fn record(&self) -> Result<Record, AuditError> {
-        let record: Record =
-            serde_json::from_slice(&self.bytes).map_err(|_| AuditError::Unreadable(self.revision))?;
+        let record: Record = serde_json::from_slice(&self.bytes).map_err(|_| AuditError::Unreadable(self.revision))?;
         if record.revision == self.revision { Ok(record) } else { Err(AuditError::Unreadable(self.revision)) }
     }
 
@@ -251,10 +250,8 @@ mod tests {
 
     #[test]
     fn edits_deletions_moves_and_cuts_are_found() {
-        let (third, gap) = (Revision(3), |expected, found| AuditError::Gap {
-            expected: Revision(expected),
-            found: Revision(found),
-        });
+        let (third, gap) =
+            (Revision(3), |expected, found| AuditError::Gap { expected: Revision(expected), found: Revision(found) });
         assert_eq!(broken(|e| e[2].bytes[0] ^= 1), AuditError::Changed(third));
         assert_eq!(broken(|e| drop(e.remove(2))), gap(3, 4));
         assert_eq!(broken(|e| e.swap(2, 3)), gap(3, 4));

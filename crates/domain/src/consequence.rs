@@ -64,7 +64,11 @@ fn passed(judged: &Judged<'_>, now: Timestamp) -> Consequence {
         | State::StaticValidated { .. }
         | State::ConformanceVerified { .. }
         | State::SecurityVerified { .. } => {
-            if state.next_gate() == Some(gate) { onward(judged, gate) } else { Consequence::default() }
+            if state.next_gate() == Some(gate) {
+                onward(judged, gate)
+            } else {
+                Consequence::default()
+            }
         }
         State::RegistryAdmitted { .. } if gate == Gate::Canary => enter(judged, |subject, evidence| {
             Event::CanaryStarted { subject, evidence, weight: judged.policy.canary_weight }
@@ -82,7 +86,9 @@ fn onward(judged: &Judged<'_>, gate: Gate) -> Consequence {
     let pass = NewPass { evidence: evidence.id.clone(), expires_at: evidence.expires_at };
     let event = match EarlyGate::of(gate) {
         Some(gate) => Some(Event::GatePassed { gate, subject: evidence.subject, pass }),
-        None => judged.authorization.map(|word| Event::Admitted { subject: evidence.subject, authorization: word.clone() }),
+        None => {
+            judged.authorization.map(|word| Event::Admitted { subject: evidence.subject, authorization: word.clone() })
+        }
     };
     let next = match gate {
         Gate::Static => Some(Gate::Conformance),

@@ -39,10 +39,10 @@ pub use gate::{GateDecision, GateFacts, GateOutcome, GateReason, judge_gate};
 pub use hold::{Hold, HoldKind, Scope};
 pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
-pub use ostiary_admission::{Enforcement, Mode};
 pub use names::{
     Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, RowVersion, VersionRef,
 };
+pub use ostiary_admission::{Enforcement, Mode};
 pub use policy::{GateRule, Policy};
 pub use ports::{Clock, Conflict, Ids, Refusal, Signer, Store, StoreError};
 pub use projection::project;

@@ -11,8 +11,11 @@ use crate::{
 };
 
 pub use event::{EarlyGate, Event, EventName, NewPass};
+pub use name::{StateName, UnknownState};
 
+mod edges;
 mod event;
+mod name;
 #[cfg(test)]
 mod table;
 
@@ -165,32 +168,6 @@ pub enum Rejection {
     },
 }
 
-/// A state without its facts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum StateName {
-    /// See [`State::Draft`].
-    Draft,
-    /// See [`State::StaticValidated`].
-    StaticValidated,
-    /// See [`State::ConformanceVerified`].
-    ConformanceVerified,
-    /// See [`State::SecurityVerified`].
-    SecurityVerified,
-    /// See [`State::RegistryAdmitted`].
-    RegistryAdmitted,
-    /// See [`State::Canary`].
-    Canary,
-    /// See [`State::Active`].
-    Active,
-    /// See [`State::Quarantined`].
-    Quarantined,
-    /// See [`State::Rejected`].
-    Rejected,
-    /// See [`State::Deprecated`].
-    Deprecated,
-}
-
 /// The lifecycle has no such edge, or the event's facts do not carry it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{from} does not accept {event}: {why}")]
@@ -242,17 +219,17 @@ impl State {
     pub fn apply(self, event: Event, at: Moment) -> Result<Self, TransitionError> {
         let (from, name) = (self.name(), event.name());
         let moved = match self {
-            Self::Draft => draft(event, at),
-            Self::StaticValidated { subject, r#static } => static_validated(subject, r#static, event, at),
+            Self::Draft => edges::draft(event, at),
+            Self::StaticValidated { subject, r#static } => edges::static_validated(subject, r#static, event, at),
             Self::ConformanceVerified { subject, r#static, conformance } => {
-                conformance_verified(subject, [r#static, conformance], event, at)
+                edges::conformance_verified(subject, [r#static, conformance], event, at)
             }
-            Self::SecurityVerified { subject, .. } => security_verified(subject, event, at),
-            Self::RegistryAdmitted { admitted, rollback } => registry_admitted(admitted, rollback, event, at),
-            Self::Canary { admitted, gate, weight, since } => canary(admitted, (gate, weight, since), event, at),
-            Self::Active { admitted, gate, since } => active(admitted, gate, since, event, at),
+            Self::SecurityVerified { subject, .. } => edges::security_verified(subject, event, at),
+            Self::RegistryAdmitted { admitted, rollback } => edges::registry_admitted(admitted, rollback, event, at),
+            Self::Canary { admitted, gate, weight, since } => edges::canary(admitted, (gate, weight, since), event, at),
+            Self::Active { admitted, gate, since } => edges::active(admitted, gate, since, event, at),
             Self::Quarantined { admitted, was, reason, by, since } => {
-                quarantined(InQuarantine { admitted, was, reason, by, since }, event, at)
+                edges::quarantined(edges::InQuarantine { admitted, was, reason, by, since }, event, at)
             }
             Self::Rejected { .. } | Self::Deprecated { .. } => Err(Refused::NoEdge),
         };
@@ -322,245 +299,4 @@ impl State {
             Self::Active { .. } | Self::Quarantined { .. } | Self::Rejected { .. } | Self::Deprecated { .. } => None,
         }
     }
-}
-
-// === impl StateName ===
-
-impl StateName {
-    /// All states, in lifecycle order.
-    pub const ALL: [Self; 10] = [
-        Self::Draft,
-        Self::StaticValidated,
-        Self::ConformanceVerified,
-        Self::SecurityVerified,
-        Self::RegistryAdmitted,
-        Self::Canary,
-        Self::Active,
-        Self::Quarantined,
-        Self::Rejected,
-        Self::Deprecated,
-    ];
-
-    /// The state's name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "DRAFT",
-            Self::StaticValidated => "STATIC_VALIDATED",
-            Self::ConformanceVerified => "CONFORMANCE_VERIFIED",
-            Self::SecurityVerified => "SECURITY_VERIFIED",
-            Self::RegistryAdmitted => "REGISTRY_ADMITTED",
-            Self::Canary => "CANARY",
-            Self::Active => "ACTIVE",
-            Self::Quarantined => "QUARANTINED",
-            Self::Rejected => "REJECTED",
-            Self::Deprecated => "DEPRECATED",
-        }
-    }
-
-    /// Whether the try has ended, so that its label may be submitted again.
-    #[must_use]
-    pub const fn is_terminal(self) -> bool {
-        matches!(self, Self::Rejected | Self::Deprecated)
-    }
-
-    /// Whether the registry vouches for the version, though perhaps not at this moment.
-    #[must_use]
-    pub const fn is_admitted(self) -> bool {
-        matches!(self, Self::RegistryAdmitted | Self::Canary | Self::Active)
-    }
-}
-
-impl std::fmt::Display for StateName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A text that names no state.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no lifecycle state")]
-pub struct UnknownState(pub String);
-
-impl std::str::FromStr for StateName {
-    type Err = UnknownState;
-
-    fn from_str(text: &str) -> Result<Self, UnknownState> {
-        let found = Self::ALL.into_iter().find(|s| s.as_str() == text);
-        found.ok_or_else(|| UnknownState(text.to_owned()))
-    }
-}
-
-// === the edges, one function a state ===
-
-type Moved = Result<State, Refused>;
-
-fn draft(event: Event, at: Moment) -> Moved {
-    match event {
-        Event::GatePassed { gate: EarlyGate::Static, subject, pass } => {
-            Ok(State::StaticValidated { subject, r#static: pass.at(at) })
-        }
-        other => before_admission(other, at),
-    }
-}
-
-fn static_validated(fixed: Subject, r#static: GatePass, event: Event, at: Moment) -> Moved {
-    match event {
-        Event::GatePassed { gate: EarlyGate::Conformance, subject, pass } => {
-            same(&fixed, &subject)?;
-            Ok(State::ConformanceVerified { subject, r#static, conformance: pass.at(at) })
-        }
-        other => before_admission(other, at),
-    }
-}
-
-fn conformance_verified(fixed: Subject, passed: [GatePass; 2], event: Event, at: Moment) -> Moved {
-    match event {
-        Event::GatePassed { gate: EarlyGate::Security, subject, pass } => {
-            same(&fixed, &subject)?;
-            let [r#static, conformance] = passed;
-            Ok(State::SecurityVerified { subject, r#static, conformance, security: pass.at(at) })
-        }
-        other => before_admission(other, at),
-    }
-}
-
-fn security_verified(fixed: Subject, event: Event, at: Moment) -> Moved {
-    match event {
-        Event::Admitted { subject, authorization } => {
-            same(&fixed, &subject)?;
-            valid(&authorization, at)?;
-            let admitted = Admitted { subject, authorization, since: at };
-            Ok(State::RegistryAdmitted { admitted, rollback: None })
-        }
-        other => before_admission(other, at),
-    }
-}
-
-/// The two ends that every state before admission shares.
-fn before_admission(event: Event, at: Moment) -> Moved {
-    match event {
-        Event::GateFailed { gate, reasons, evidence } => {
-            Ok(State::Rejected { cause: Rejection::Gate { gate, reasons, evidence }, since: at })
-        }
-        Event::Withdrawn { by, reason } => {
-            Ok(State::Rejected { cause: Rejection::Withdrawal { who: by, reason }, since: at })
-        }
-        _ => Err(Refused::NoEdge),
-    }
-}
-
-fn registry_admitted(admitted: Admitted, rollback: Option<RollbackWindow>, event: Event, at: Moment) -> Moved {
-    match event {
-        Event::CanaryStarted { subject, evidence, weight } => {
-            same(&admitted.subject, &subject)?;
-            valid(&admitted.authorization, at)?;
-            Ok(State::Canary { admitted, gate: evidence, weight, since: at })
-        }
-        Event::RolledBackTo => {
-            let window = rollback.filter(|window| at.time < window.until).ok_or(Refused::NoRollbackWindow)?;
-            valid(&admitted.authorization, at)?;
-            Ok(State::Active { admitted, gate: window.gate, since: at })
-        }
-        Event::RollbackWindowClosed => Ok(State::RegistryAdmitted { admitted, rollback: None }),
-        Event::Renewed { subject, authorization } => {
-            let admitted = renewed(admitted, &subject, authorization, at)?;
-            Ok(State::RegistryAdmitted { admitted, rollback })
-        }
-        other => leave(admitted, AdmittedState::RegistryAdmitted, other, at),
-    }
-}
-
-fn canary(
-    admitted: Admitted,
-    (gate, weight, since): (EvidenceId, u16, Moment),
-    event: Event,
-    at: Moment,
-) -> Moved {
-    match event {
-        Event::Promoted { subject, evidence } => {
-            same(&admitted.subject, &subject)?;
-            valid(&admitted.authorization, at)?;
-            Ok(State::Active { admitted, gate: evidence, since: at })
-        }
-        Event::CanaryAborted => Ok(State::RegistryAdmitted { admitted, rollback: None }),
-        Event::Renewed { subject, authorization } => {
-            Ok(State::Canary { admitted: renewed(admitted, &subject, authorization, at)?, gate, weight, since })
-        }
-        other => leave(admitted, AdmittedState::Canary, other, at),
-    }
-}
-
-fn active(admitted: Admitted, gate: EvidenceId, since: Moment, event: Event, at: Moment) -> Moved {
-    match event {
-        Event::Superseded { rollback_until } if rollback_until <= at.time => Err(Refused::WindowPast),
-        Event::Superseded { rollback_until } => {
-            let rollback = Some(RollbackWindow { until: rollback_until, gate });
-            Ok(State::RegistryAdmitted { admitted, rollback })
-        }
-        Event::RolledBackFrom => Ok(State::RegistryAdmitted { admitted, rollback: None }),
-        Event::Renewed { subject, authorization } => {
-            Ok(State::Active { admitted: renewed(admitted, &subject, authorization, at)?, gate, since })
-        }
-        other => leave(admitted, AdmittedState::Active, other, at),
-    }
-}
-
-/// The two ends that every admitted state shares.
-fn leave(admitted: Admitted, was: AdmittedState, event: Event, at: Moment) -> Moved {
-    match event {
-        Event::Quarantined { reason, by } => Ok(State::Quarantined { admitted, was, reason, by, since: at }),
-        Event::Deprecated { sunset, .. } if sunset.is_some_and(|end| end <= at.time) => Err(Refused::SunsetPast),
-        Event::Deprecated { sunset, reason, by } => Ok(State::Deprecated { admitted, sunset, reason, by, since: at }),
-        _ => Err(Refused::NoEdge),
-    }
-}
-
-/// The facts of [`State::Quarantined`], as one argument.
-struct InQuarantine {
-    admitted: Admitted,
-    was: AdmittedState,
-    reason: String,
-    by: Actor,
-    since: Moment,
-}
-
-fn quarantined(now: InQuarantine, event: Event, at: Moment) -> Moved {
-    let InQuarantine { admitted, was, reason: why, by: whose, since } = now;
-    match event {
-        Event::Released { subject, evidence, run_started, weight } => {
-            same(&admitted.subject, &subject)?;
-            if run_started < since.revision {
-                return Err(Refused::RunBeforeQuarantine);
-            }
-            valid(&admitted.authorization, at)?;
-            Ok(State::Canary { admitted, gate: evidence, weight, since: at })
-        }
-        Event::Renewed { subject, authorization } => {
-            let admitted = renewed(admitted, &subject, authorization, at)?;
-            Ok(State::Quarantined { admitted, was, reason: why, by: whose, since })
-        }
-        Event::Deprecated { sunset: Some(_), .. } => Err(Refused::SunsetInQuarantine),
-        Event::Deprecated { sunset: None, reason, by } => {
-            Ok(State::Deprecated { admitted, sunset: None, reason, by, since: at })
-        }
-        _ => Err(Refused::NoEdge),
-    }
-}
-
-// === what an event's facts must carry ===
-
-fn same(fixed: &Subject, named: &Subject) -> Result<(), Refused> {
-    if fixed == named { Ok(()) } else { Err(Refused::OtherSubject) }
-}
-
-fn valid(authorization: &Authorization, at: Moment) -> Result<(), Refused> {
-    let valid = authorization.not_before <= at.time && at.time < authorization.expires_at;
-    if valid { Ok(()) } else { Err(Refused::NotAuthorized) }
-}
-
-fn renewed(old: Admitted, subject: &Subject, authorization: Authorization, at: Moment) -> Result<Admitted, Refused> {
-    same(&old.subject, subject)?;
-    valid(&authorization, at)?;
-    Ok(Admitted { authorization, ..old })
 }

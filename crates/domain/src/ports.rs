@@ -25,8 +25,7 @@ use crate::{
 };
 
 pub use command::{
-    Action, Baseline, GateCommit, GateCommitted, Guard, HoldRequest, Idempotency, Operate, Operated,
-    Submit, Submitted,
+    Action, Baseline, GateCommit, GateCommitted, Guard, HoldRequest, Idempotency, Operate, Operated, Submit, Submitted,
 };
 pub use error::{Conflict, Refusal, StoreError};
 

@@ -126,7 +126,9 @@ mod tests {
             (subject.card, subject.contract, subject.producer, word.evidence_digest)
         );
         assert_eq!(evidence.expires_at, word.expires_at);
-        assert!(evidence.grant("a2a-jsonrpc-1.0/user/standard").is_some() && evidence.grant("a2a-jsonrpc-1.0").is_none());
+        assert!(
+            evidence.grant("a2a-jsonrpc-1.0/user/standard").is_some() && evidence.grant("a2a-jsonrpc-1.0").is_none()
+        );
     }
 
     #[test]

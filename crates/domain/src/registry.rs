@@ -6,9 +6,7 @@ use ostiary_admission::Enforcement;
 use ostiary_canon::{AgentId, Digest};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    names::{Actor, EnvironmentName},
-};
+use crate::names::{Actor, EnvironmentName};
 
 /// Who owns agents, and how hard admission is enforced for them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use ostiary_record::{
 
 use crate::{
     evidence::NewEvidence,
-    lifecycle::{AdmittedState, Admitted, RollbackWindow, Rejection, State},
+    lifecycle::{Admitted, AdmittedState, Rejection, RollbackWindow, State},
     names::{Actor, Attempt, EnvironmentName, EvidenceId, Moment, VersionRef},
     policy::Policy,
     subject::{Authorization, GatePass, Subject},

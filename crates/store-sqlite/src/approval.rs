@@ -1,8 +1,7 @@
 //! Table `approvals`.
 
 use ostiary_domain::{
-    Approval, ApprovalId, AuditAction, AuditDraft, Moment, Refusal, StoreError, VersionRef,
-    approval::NewApproval,
+    Approval, ApprovalId, AuditAction, AuditDraft, Moment, Refusal, StoreError, VersionRef, approval::NewApproval,
 };
 use serde_json::json as value;
 

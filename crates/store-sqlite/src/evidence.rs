@@ -71,22 +71,14 @@ impl Evidence for SqliteStore {
 
 async fn load(mut db: Db<'_>, id: &EvidenceId) -> Result<Option<EvidenceRecord>, StoreError> {
     let id = id.as_str();
-    let query = select!(
-        "WHERE id = ?",
-        id
-    );
+    let query = select!("WHERE id = ?", id);
     let found = query.fetch_optional(db.conn()).await;
     db.ok(found)?.map(EvidenceRecord::try_from).transpose()
 }
 
 async fn of_version(mut db: Db<'_>, version: &VersionRef) -> Result<Vec<EvidenceRecord>, StoreError> {
     let (agent, label, attempt) = (version.agent.as_str(), version.label.as_str(), version.attempt.0);
-    let query = select!(
-        "WHERE agent = ? AND label = ? AND attempt = ? ORDER BY recorded",
-        agent,
-        label,
-        attempt
-    );
+    let query = select!("WHERE agent = ? AND label = ? AND attempt = ? ORDER BY recorded", agent, label, attempt);
     let found = query.fetch_all(db.conn()).await;
     db.ok(found)?.into_iter().map(EvidenceRecord::try_from).collect()
 }

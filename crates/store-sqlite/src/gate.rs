@@ -8,8 +8,8 @@ use ostiary_domain::{
 };
 
 use crate::{
-    evidence, job,
-    job::{Held, Outcome},
+    evidence,
+    job::lease::{self, Held, Outcome},
     operate,
     store::SqliteStore,
     transaction::Writing,
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) async fn commit(store: &SqliteStore, commit: GateCommit) -> Result<GateCommitted, StoreError> {
     let mut tx = store.writing("gate.commit").await?;
     let now = tx.now();
-    let holds = match job::lease(tx.db(), &commit, now).await? {
+    let holds = match lease::standing(tx.db(), &commit, now).await? {
         Held::Committed(revision) => return Ok(GateCommitted::Repeated { revision }),
         Held::Stranger => return Err(Conflict::Lease(commit.lease.job.clone()).into()),
         Held::Lost => false,
@@ -45,22 +45,14 @@ async fn decide(
         return Ok(Err(Conflict::Lease(commit.lease.job.clone()).into()));
     }
     let loaded = operate::loaded(tx.db(), &commit.version).await?;
-    let next = commit.consequence.next.map(|gate| NewJob {
-        id: JobId(tx.id("job")),
-        version: commit.version.clone(),
-        gate,
-    });
+    let next =
+        commit.consequence.next.map(|gate| NewJob { id: JobId(tx.id("job")), version: commit.version.clone(), gate });
     Ok(change::gate(loaded, commit, next, at))
 }
 
-async fn done(
-    mut tx: Writing,
-    commit: GateCommit,
-    changes: Changes,
-    at: Moment,
-) -> Result<GateCommitted, StoreError> {
+async fn done(mut tx: Writing, commit: GateCommit, changes: Changes, at: Moment) -> Result<GateCommitted, StoreError> {
     let audit = changes.audit.clone();
-    job::finish(tx.db(), &commit.lease, at.revision, Outcome::Done).await?;
+    lease::finish(tx.db(), &commit.lease, at.revision, Outcome::Done).await?;
     let next = operate::write(&mut tx, changes, at).await?.into_iter().next();
     tx.hit(Failpoint::CommitVersionWritten)?;
     keep(&mut tx, &commit, Standing::Decided, at).await?;
@@ -84,10 +76,12 @@ async fn kept(
     let outcome = match &because {
         _ if !holds => Outcome::NotOurs,
         // The try stands where it stood, so the same gate is worth another run.
-        Undone::Conflict(Conflict::Row(_) | Conflict::Policy | Conflict::Baseline) => Outcome::Again(because.to_string()),
+        Undone::Conflict(Conflict::Row(_) | Conflict::Policy | Conflict::Baseline) => {
+            Outcome::Again(because.to_string())
+        }
         Undone::Conflict(_) | Undone::Refused(_) => Outcome::Failed(because.to_string()),
     };
-    job::finish(tx.db(), &commit.lease, at.revision, outcome).await?;
+    lease::finish(tx.db(), &commit.lease, at.revision, outcome).await?;
     tx.record(change::evidence_kept(&commit, &because), at).await?;
     finish(tx).await?;
     Ok(GateCommitted::EvidenceKept { because, revision: at.revision })

@@ -72,10 +72,8 @@ impl TryFrom<Columns> for Hold {
 
     fn try_from(c: Columns) -> Result<Self, StoreError> {
         let row = Row { table: "holds", id: c.id.clone() };
-        let set = Moment {
-            time: row.time("set_at", c.set_at)?,
-            revision: row.revision("set_revision", c.set_revision)?,
-        };
+        let set =
+            Moment { time: row.time("set_at", c.set_at)?, revision: row.revision("set_revision", c.set_revision)? };
         Ok(Self {
             id: HoldId(c.id),
             kind: row.word("kind", &c.kind)?,

@@ -17,11 +17,8 @@ pub(crate) async fn answered<T: DeserializeOwned>(
 ) -> Result<Option<T>, StoreError> {
     let Some(asked) = asked else { return Ok(None) };
     let (actor, key) = (actor.name.as_str(), asked.key.as_str());
-    let query = sqlx::query!(
-        "SELECT request, answer FROM idempotency WHERE actor = ? AND idempotency_key = ?",
-        actor,
-        key
-    );
+    let query =
+        sqlx::query!("SELECT request, answer FROM idempotency WHERE actor = ? AND idempotency_key = ?", actor, key);
     let found = query.fetch_optional(db.conn()).await;
     let Some(found) = db.ok(found)? else { return Ok(None) };
     if found.request != asked.request.to_string() {

@@ -1,11 +1,11 @@
 //! Tables `jobs` and `leases`: the queue, and who may commit a result.
 
 use jiff::{SignedDuration, Timestamp};
-use ostiary_canon::{Digest, Revision};
+use ostiary_canon::Revision;
 use ostiary_domain::{
-    Attempt, Conflict, EnvironmentName, Failpoint, Job, JobId, JobState, Lease, Refusal, StoreError, VersionRef,
+    Attempt, EnvironmentName, Failpoint, Job, JobId, JobState, Lease, Refusal, StoreError, VersionRef,
     job::NewJob,
-    ports::{Answer, Claim, GateCommit, Queue},
+    ports::{Answer, Claim, Queue},
 };
 
 use crate::{
@@ -14,6 +14,8 @@ use crate::{
     transaction::{Db, head},
     version,
 };
+
+pub(crate) mod lease;
 
 /// A job whose worker died this often is given up: something in it kills workers.
 const MAX_TRIES: i64 = 5;
@@ -46,30 +48,6 @@ macro_rules! select {
     };
 }
 
-/// How a lease that is shown stands.
-pub(crate) enum Held {
-    /// It holds.
-    Now,
-    /// It was given out, and ran out or was given to somebody else.
-    Lost,
-    /// Its result is committed.
-    Committed(Revision),
-    /// It was never given out, or for something else.
-    Stranger,
-}
-
-/// What becomes of a job whose result came in.
-pub(crate) enum Outcome {
-    /// Its result moved the version.
-    Done,
-    /// It is to be run again.
-    Again(String),
-    /// It is moot.
-    Failed(String),
-    /// Somebody else holds it now.
-    NotOurs,
-}
-
 // === impl SqliteStore ===
 
 impl Queue for SqliteStore {
@@ -91,7 +69,7 @@ impl Queue for SqliteStore {
         Box::pin(async move {
             let mut tx = self.writing("job.heartbeat").await?;
             let until = tx.now().saturating_add(lease_for).unwrap_or(Timestamp::MAX);
-            mine(tx.db(), lease).await?;
+            lease::mine(tx.db(), lease).await?;
             let (id, epoch, now, end) = (lease.job.as_str(), int(lease.epoch), nanos(tx.now()), nanos(until));
             let query = sqlx::query!(
                 "UPDATE jobs SET lease_until = ? WHERE id = ? AND epoch = ? AND state = 'leased' AND lease_until > ?",
@@ -102,7 +80,7 @@ impl Queue for SqliteStore {
             );
             let mut db = tx.db();
             let updated = query.execute(db.conn()).await;
-            db.one(updated, id).map_err(|_| lost(lease))?;
+            db.one(updated, id).map_err(|_| lease::lost(lease))?;
             tx.commit().await?;
             Ok(Lease { until, ..lease.clone() })
         })
@@ -141,7 +119,7 @@ impl Queue for SqliteStore {
         Box::pin(async move {
             let now = nanos(self.ports.clock.now());
             let mut tx = self.reading("job.held").await?;
-            let (id, epoch, token) = (lease.job.as_str(), int(lease.epoch), digest(lease));
+            let (id, epoch, token) = (lease.job.as_str(), int(lease.epoch), lease::digest(lease));
             let mut db = tx.db();
             let query = select!(
                 "JOIN leases l ON l.job = j.id AND l.epoch = j.epoch
@@ -211,7 +189,7 @@ async fn take(store: &SqliteStore, claim: Claim) -> Result<Option<(Job, Lease)>,
     let token = tx.secret();
     let epoch = lend(tx.db(), &job.id, until, started).await?;
     let lease = Lease { job: job.id.clone(), token, epoch, until };
-    remember(tx.db(), &lease, &claim.worker, started).await?;
+    lease::remember(tx.db(), &lease, &claim.worker, started).await?;
     let failpoints = tx.failpoints();
     tx.commit().await?;
     failpoints.hit(Failpoint::JobClaimed).map_err(StoreError::Crashed)?;
@@ -262,28 +240,9 @@ async fn lend(mut db: Db<'_>, id: &JobId, until: Timestamp, started: Revision) -
     Row { table: "jobs", id: key.to_owned() }.unsigned("epoch", epoch)
 }
 
-async fn remember(mut db: Db<'_>, lease: &Lease, worker: &str, started: Revision) -> Result<(), StoreError> {
-    let (job, epoch, token, started) = (lease.job.as_str(), int(lease.epoch), digest(lease), int(started.0));
-    let query = sqlx::query!(
-        "INSERT INTO leases (job, epoch, token_digest, worker, started) VALUES (?, ?, ?, ?, ?)",
-        job,
-        epoch,
-        token,
-        worker,
-        started
-    );
-    let inserted = query.execute(db.conn()).await;
-    db.done(inserted)
-}
-
-async fn give_back(
-    store: &SqliteStore,
-    lease: &Lease,
-    why: &str,
-    again: Option<Timestamp>,
-) -> Result<(), StoreError> {
+async fn give_back(store: &SqliteStore, lease: &Lease, why: &str, again: Option<Timestamp>) -> Result<(), StoreError> {
     let mut tx = store.writing("job.give_back").await?;
-    mine(tx.db(), lease).await?;
+    lease::mine(tx.db(), lease).await?;
     let state = if again.is_some() { "queued" } else { "failed" };
     let (id, epoch, now) = (lease.job.as_str(), int(lease.epoch), nanos(tx.now()));
     let not_before = again.map_or(now, nanos);
@@ -299,95 +258,8 @@ async fn give_back(
     );
     let mut db = tx.db();
     let updated = query.execute(db.conn()).await;
-    db.one(updated, id).map_err(|_| lost(lease))?;
+    db.one(updated, id).map_err(|_| lease::lost(lease))?;
     tx.commit().await
-}
-
-// === leases ===
-
-/// How the commit's lease stands at `now`.
-pub(crate) async fn lease(mut db: Db<'_>, commit: &GateCommit, now: Timestamp) -> Result<Held, StoreError> {
-    let (job, epoch, token) = (commit.lease.job.as_str(), int(commit.lease.epoch), digest(&commit.lease));
-    let (agent, label) = (commit.version.agent.as_str(), commit.version.label.as_str());
-    let (attempt, gate, started) = (commit.version.attempt.0, word(&commit.evidence.gate), int(commit.evidence.run_started.0));
-    let query = sqlx::query!(
-        "SELECT l.committed, j.epoch, j.state, j.lease_until
-         FROM leases l JOIN jobs j ON j.id = l.job
-         WHERE l.job = ? AND l.epoch = ? AND l.token_digest = ? AND l.started = ?
-           AND j.agent = ? AND j.label = ? AND j.attempt = ? AND j.gate = ?",
-        job,
-        epoch,
-        token,
-        started,
-        agent,
-        label,
-        attempt,
-        gate
-    );
-    let found = query.fetch_optional(db.conn()).await;
-    let Some(found) = db.ok(found)? else { return Ok(Held::Stranger) };
-    let row = Row { table: "leases", id: format!("{job}/{epoch}") };
-    if let Some(revision) = found.committed {
-        return row.revision("committed", revision).map(Held::Committed);
-    }
-    let current = found.epoch == epoch && found.state == "leased";
-    let holds = current && found.lease_until.is_some_and(|until| nanos(now) < until);
-    Ok(if holds { Held::Now } else { Held::Lost })
-}
-
-/// Marks the lease as used, and the job by `outcome`.
-pub(crate) async fn finish(
-    mut db: Db<'_>,
-    lease: &Lease,
-    revision: Revision,
-    outcome: Outcome,
-) -> Result<(), StoreError> {
-    let (job, epoch, revision) = (lease.job.as_str(), int(lease.epoch), int(revision.0));
-    let query = sqlx::query!(
-        "UPDATE leases SET committed = ? WHERE job = ? AND epoch = ? AND committed IS NULL",
-        revision,
-        job,
-        epoch
-    );
-    let updated = query.execute(db.conn()).await;
-    db.one(updated, job)?;
-    let (state, error) = match outcome {
-        Outcome::Done => ("done", None),
-        Outcome::Again(why) => ("queued", Some(why)),
-        Outcome::Failed(why) => ("failed", Some(why)),
-        Outcome::NotOurs => return Ok(()),
-    };
-    let query = sqlx::query!(
-        "UPDATE jobs SET state = ?, last_error = ?, lease_until = NULL
-         WHERE id = ? AND epoch = ? AND state = 'leased'",
-        state,
-        error,
-        job,
-        epoch
-    );
-    let updated = query.execute(db.conn()).await;
-    db.one(updated, job)
-}
-
-/// Whether the lease was given out with that token.
-async fn mine(mut db: Db<'_>, lease: &Lease) -> Result<(), StoreError> {
-    let (job, epoch, token) = (lease.job.as_str(), int(lease.epoch), digest(lease));
-    let query = sqlx::query_scalar!(
-        "SELECT worker FROM leases WHERE job = ? AND epoch = ? AND token_digest = ?",
-        job,
-        epoch,
-        token
-    );
-    let found = query.fetch_optional(db.conn()).await;
-    db.ok(found)?.map(|_| ()).ok_or_else(|| lost(lease))
-}
-
-fn digest(lease: &Lease) -> String {
-    Digest::of(lease.token.as_bytes()).to_string()
-}
-
-fn lost(lease: &Lease) -> StoreError {
-    Conflict::Lease(lease.job.clone()).into()
 }
 
 impl TryFrom<Columns> for Job {

@@ -21,8 +21,12 @@ impl Objects for SqliteStore {
                 ObjectKind::Other => "other",
             };
             let mut tx = self.writing("object.put").await?;
-            let query =
-                sqlx::query!("INSERT OR IGNORE INTO objects (digest, kind, bytes) VALUES (?, ?, ?)", key, kind, content);
+            let query = sqlx::query!(
+                "INSERT OR IGNORE INTO objects (digest, kind, bytes) VALUES (?, ?, ?)",
+                key,
+                kind,
+                content
+            );
             let mut db = tx.db();
             let inserted = query.execute(db.conn()).await;
             db.done(inserted)?;

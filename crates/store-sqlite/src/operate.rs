@@ -2,7 +2,7 @@
 
 use ostiary_canon::Revision;
 use ostiary_domain::{
-    JobId, Moment, Refusal, StoreError, StateName, VersionRef,
+    JobId, Moment, Refusal, StateName, StoreError, VersionRef,
     change::{self, Changes, Loaded, Undone},
     ports::{Operate, Operated},
 };
@@ -49,7 +49,8 @@ pub(crate) async fn loaded(mut db: Db<'_>, key: &VersionRef) -> Result<Loaded, S
     let version = loaded_version(db.again(), key).await?;
     let route = route::load(db.again(), &key.agent).await?;
     let peers = route::peers(db.again(), &route, &version).await?;
-    let policy = policy::in_force(db).await?.ok_or_else(|| Refusal::Unknown { what: "policy", id: "in force".into() })?;
+    let policy =
+        policy::in_force(db).await?.ok_or_else(|| Refusal::Unknown { what: "policy", id: "in force".into() })?;
     Ok(Loaded { version, route, peers, policy })
 }
 

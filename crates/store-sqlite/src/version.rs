@@ -93,12 +93,7 @@ impl Versions for SqliteStore {
 /// One try.
 pub(crate) async fn load(mut db: Db<'_>, key: &VersionRef) -> Result<Option<Version>, StoreError> {
     let (agent, label, attempt) = (key.agent.as_str(), key.label.as_str(), key.attempt.0);
-    let query = select!(
-        "WHERE agent = ? AND label = ? AND attempt = ?",
-        agent,
-        label,
-        attempt
-    );
+    let query = select!("WHERE agent = ? AND label = ? AND attempt = ?", agent, label, attempt);
     let found = query.fetch_optional(db.conn()).await;
     match db.ok(found)? {
         Some(columns) => with_holds(db, columns).await.map(Some),
@@ -107,17 +102,9 @@ pub(crate) async fn load(mut db: Db<'_>, key: &VersionRef) -> Result<Option<Vers
 }
 
 /// All tries of a label, oldest first.
-pub(crate) async fn tries(
-    mut db: Db<'_>,
-    agent: &AgentId,
-    label: &VersionLabel,
-) -> Result<Vec<Version>, StoreError> {
+pub(crate) async fn tries(mut db: Db<'_>, agent: &AgentId, label: &VersionLabel) -> Result<Vec<Version>, StoreError> {
     let (agent, label) = (agent.as_str(), label.as_str());
-    let query = select!(
-        "WHERE agent = ? AND label = ? ORDER BY attempt",
-        agent,
-        label
-    );
+    let query = select!("WHERE agent = ? AND label = ? ORDER BY attempt", agent, label);
     let found = query.fetch_all(db.conn()).await;
     let found = db.ok(found)?;
     each_with_holds(db, found).await
@@ -125,10 +112,7 @@ pub(crate) async fn tries(
 
 async fn of_agent(mut db: Db<'_>, agent: &AgentId) -> Result<Vec<Version>, StoreError> {
     let agent = agent.as_str();
-    let query = select!(
-        "WHERE agent = ? ORDER BY submitted_revision DESC",
-        agent
-    );
+    let query = select!("WHERE agent = ? ORDER BY submitted_revision DESC", agent);
     let found = query.fetch_all(db.conn()).await;
     let found = db.ok(found)?;
     each_with_holds(db, found).await

@@ -48,7 +48,8 @@ pub fn operate(loaded: Loaded, operate: &Operate, at: Moment) -> Result<Changes,
         Action::RequestGate { gate, job } => request_gate(&mut draft, operate, (*gate, job), &mut jobs)?,
     };
     let to = draft.about(&operate.version).state.name();
-    let detail = json!({"from": from, "to": to, "action": detail(&operate.action), "also": draft.also(&operate.version)});
+    let detail =
+        json!({"from": from, "to": to, "action": detail(&operate.action), "also": draft.also(&operate.version)});
     let audit = entry(action, &operate.actor, &operate.version, Some(operate.reason.clone()), detail);
     Ok(draft.finish(jobs, audit))
 }

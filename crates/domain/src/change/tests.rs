@@ -83,8 +83,7 @@ fn failure(profile: Option<ostiary_canon::Profile>) -> GateReason {
 
 fn follows(version: &Version, decision: &GateDecision, evidence: &NewEvidence) -> Consequence {
     let (policy, author, word) = (Policy::one(), judge(), authorization());
-    let judged =
-        Judged { version, decision, evidence, authorization: Some(&word), policy: &policy, author: &author };
+    let judged = Judged { version, decision, evidence, authorization: Some(&word), policy: &policy, author: &author };
     consequence(&judged, &OneId, hour(1))
 }
 
@@ -123,7 +122,8 @@ fn each_early_gate_queues_the_next_up_to_admission() {
     let gates = [Gate::Static, Gate::Conformance, Gate::Security, Gate::Admission];
     for (state, gate) in gates.into_iter().enumerate() {
         let loaded = world("1.0.0", state, vec![]);
-        let what = follows(&loaded.version, &decision(GateOutcome::Pass, vec![]), &evidence("1.0.0", gate, Outcome::Pass, 1));
+        let what =
+            follows(&loaded.version, &decision(GateOutcome::Pass, vec![]), &evidence("1.0.0", gate, Outcome::Pass, 1));
         assert_eq!(what.next, gates.get(state + 1).copied(), "after {gate}");
         let changes = judged(&loaded, gate, Outcome::Pass, vec![]).unwrap();
         assert_eq!(state_of(&changes, &key("1.0.0")), StateName::ALL[state + 1]);
@@ -148,7 +148,8 @@ fn an_inconclusive_gate_moves_nothing_and_holds_nothing() {
     for state in 0..8 {
         let loaded = world("1.0.0", state, vec![]);
         let evidence = evidence("1.0.0", Gate::Conformance, Outcome::Inconclusive, 1);
-        let what = follows(&loaded.version, &decision(GateOutcome::Inconclusive, vec![GateReason::RunMissing]), &evidence);
+        let what =
+            follows(&loaded.version, &decision(GateOutcome::Inconclusive, vec![GateReason::RunMissing]), &evidence);
         assert_eq!(what, Consequence::default());
     }
 }
@@ -341,9 +342,16 @@ fn a_gate_can_be_asked_for_only_where_it_follows() {
         act(&world("1.0.0", state, vec![]), operator(), action)
     };
     let wanted = NewJob { id: JobId("j".into()), version: key("1.0.0"), gate: Gate::Canary };
-    assert_eq!(ask(ADMITTED, Gate::Canary).unwrap().jobs, [wanted.clone()]);
+    assert_eq!(ask(ADMITTED, Gate::Canary).unwrap().jobs, std::slice::from_ref(&wanted));
     assert_eq!(ask(QUARANTINED, Gate::Canary).unwrap().jobs, [wanted]);
-    for (state, gate) in [(0, Gate::Conformance), (3, Gate::Canary), (ADMITTED, Gate::Active), (QUARANTINED, Gate::Active), (8, Gate::Static), (9, Gate::Canary)] {
+    for (state, gate) in [
+        (0, Gate::Conformance),
+        (3, Gate::Canary),
+        (ADMITTED, Gate::Active),
+        (QUARANTINED, Gate::Active),
+        (8, Gate::Static),
+        (9, Gate::Canary),
+    ] {
         assert!(matches!(ask(state, gate), Err(Undone::Refused(Refusal::NotNext { .. }))), "{state} {gate}");
     }
 }

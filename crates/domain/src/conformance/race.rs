@@ -58,7 +58,8 @@ pub async fn an_act_beats_a_result_that_looked_before(bench: &dyn Bench) {
     let promotion = world.judged(&claimed, Outcome::Pass).await;
     world.act(&key, Action::Quarantine).await.expect("a quarantine");
     let committed = world.store.commit_gate(promotion).await.expect("a commit");
-    let GateCommitted::EvidenceKept { because: Undone::Conflict(Conflict::State { expected, found, .. }), .. } = committed
+    let GateCommitted::EvidenceKept { because: Undone::Conflict(Conflict::State { expected, found, .. }), .. } =
+        committed
     else {
         panic!("{committed:?}")
     };

@@ -13,21 +13,15 @@ use crate::{
 };
 
 /// Judges the evidence of the earlier gates and the live card.
-pub(super) fn judge(
-    facts: &GateFacts<'_>,
-    policy: &Policy,
-    now: Timestamp,
-    reasons: &mut Vec<GateReason>,
-) -> Profiles {
+pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reasons: &mut Vec<GateReason>) -> Profiles {
     let activated = &facts.version.activated;
     let mut passed: Option<Vec<_>> = None;
     for gate in EarlyGate::ALL {
         match founding(facts, policy, gate, now) {
             Ok(evidence) => {
                 let missing = activated.iter().filter(|p| !evidence.profiles_passed.contains(p));
-                reasons.extend(
-                    missing.map(|p| GateReason::ProfileNotVerified { gate: gate.gate(), profile: p.clone() }),
-                );
+                reasons
+                    .extend(missing.map(|p| GateReason::ProfileNotVerified { gate: gate.gate(), profile: p.clone() }));
                 let so_far = passed.take().unwrap_or_else(|| evidence.profiles_passed.clone());
                 passed = Some(so_far.into_iter().filter(|p| evidence.profiles_passed.contains(p)).collect());
             }

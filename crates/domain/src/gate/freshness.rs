@@ -17,9 +17,10 @@ use crate::{
 pub(super) fn order(facts: &GateFacts<'_>) -> Option<GateReason> {
     let state = &facts.version.state;
     let in_order = match state {
-        State::Draft | State::StaticValidated { .. } | State::ConformanceVerified { .. } | State::SecurityVerified { .. } => {
-            state.next_gate().is_some_and(|next| facts.gate <= next)
-        }
+        State::Draft
+        | State::StaticValidated { .. }
+        | State::ConformanceVerified { .. }
+        | State::SecurityVerified { .. } => state.next_gate().is_some_and(|next| facts.gate <= next),
         State::RegistryAdmitted { .. } => facts.gate <= Gate::Canary,
         State::Canary { .. } | State::Active { .. } => true,
         State::Quarantined { .. } => facts.gate <= Gate::Canary,

@@ -42,7 +42,8 @@ impl Case {
         let mut policy = Policy::one();
         policy.gates.values_mut().for_each(|rule| rule.checks.clear());
         let evidence = [Gate::Static, Gate::Conformance, Gate::Security].map(|gate| {
-            let new = crate::evidence::NewEvidence { policy: policy.digest(), ..sample::evidence("1.0.0", gate, Pass, 0) };
+            let new =
+                crate::evidence::NewEvidence { policy: policy.digest(), ..sample::evidence("1.0.0", gate, Pass, 0) };
             new.recorded(key("1.0.0"), Standing::Decided, Revision(3))
         });
         let findings = Layer::ALL.map(|layer| finding(layer, Pass, Some(profile())));
@@ -323,7 +324,8 @@ fn a_release_wants_an_approval_and_runs_that_follow_the_quarantine() {
 #[test]
 fn approvals_that_do_not_count() {
     let operator = Actor::person("ops@acme");
-    let not_counted: [(&str, fn(&mut Approval)); 6] = [
+    type Spoil = fn(&mut Approval);
+    let not_counted: [(&str, Spoil); 6] = [
         ("the submitter's own", |a| a.actor = publisher()),
         ("a machine's", |a| a.actor = judge()),
         ("for another manifest", |a| a.manifest = Digest::of(b"other")),

@@ -45,10 +45,8 @@ pub(crate) async fn put(
 
 /// All, by name.
 pub(crate) async fn all(mut db: Db<'_>) -> Result<Vec<EnvironmentRecord>, StoreError> {
-    let query = sqlx::query_as!(
-        Columns,
-        "SELECT name, document, changed_by, changed_at FROM environments ORDER BY name"
-    );
+    let query =
+        sqlx::query_as!(Columns, "SELECT name, document, changed_by, changed_at FROM environments ORDER BY name");
     let found = query.fetch_all(db.conn()).await;
     db.ok(found)?.into_iter().map(EnvironmentRecord::try_from).collect()
 }
