@@ -6,8 +6,8 @@ use bytes::Bytes;
 use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    ActorId, Axes, End, EnvironmentFacts, Event, ExchangeId, Kind, ReasonCode, Source, Tape,
-    ports::{Abort, Actor, Channel, CouldNotRun, Deadline, Limits, Next, Outbound},
+    ActorId, Axes, End, EnvironmentFacts, ExchangeId, Kind, ReasonCode, Source, Tape,
+    ports::{Abort, Actor, CouldNotRun, Deadline, Limits, Next, Outbound},
 };
 use serde_json::Value;
 
@@ -17,7 +17,12 @@ use crate::{
     facts::role_mark,
     meter::Meter,
     scenario::{Budget, Role},
+    stage::exchange::{OpenChannel, Running},
 };
+
+pub use exchange::Exchange;
+
+mod exchange;
 
 /// The name of the actor without credential.
 pub const ANONYMOUS: &str = "anonymous";
@@ -52,33 +57,6 @@ pub struct Stage<'r> {
 /// A channel that a scenario opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelHandle(usize);
-
-/// One exchange as far as it has come.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
-    /// HTTP status, if a head came.
-    pub status: Option<u16>,
-    /// Answer header fields as text.
-    pub headers: Vec<(String, String)>,
-    /// The pieces of the answer.
-    pub frames: Vec<Bytes>,
-    /// How it ended; `None` = it has not.
-    pub end: Option<End>,
-}
-
-pub(crate) struct OpenChannel {
-    channel: Box<dyn Channel>,
-    actor: ActorId,
-    target: String,
-    exchanges: BTreeMap<ExchangeId, Running>,
-    closed: bool,
-}
-
-#[derive(Default)]
-struct Running {
-    exchange: Exchange,
-    delivered: usize,
-}
 
 // === impl Stage ===
 
@@ -371,41 +349,5 @@ impl Stage<'_> {
             return Err(CouldNotRun::RateLimited { target: target.clone(), why });
         }
         Ok(())
-    }
-}
-
-// === impl Exchange ===
-
-impl Exchange {
-    /// The answer's pieces as one byte string.
-    #[must_use]
-    pub fn body(&self) -> Vec<u8> {
-        self.frames.concat()
-    }
-
-    /// The first answer header field of that name, in any case.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
-    }
-}
-
-// === impl OpenChannel ===
-
-impl OpenChannel {
-    fn take(&mut self, event: &Event) {
-        match &event.kind {
-            Kind::Head { x, status, headers } => {
-                let exchange = &mut self.exchanges.entry(*x).or_default().exchange;
-                exchange.status = Some(*status);
-                let text = |v: &ostiary_record::Blob| String::from_utf8_lossy(v.as_bytes()).into_owned();
-                exchange.headers = headers.iter().map(|(n, v)| (n.clone(), text(v))).collect();
-            }
-            Kind::Frame { x, bytes, .. } => {
-                self.exchanges.entry(*x).or_default().exchange.frames.push(bytes.0.clone());
-            }
-            Kind::Ended { x, how } => self.exchanges.entry(*x).or_default().exchange.end = Some(how.clone()),
-            _ => {}
-        }
     }
 }

@@ -133,7 +133,8 @@ mod tests {
                 match &mut event.kind {
                     Kind::Head { status, .. } => *status = 500,
                     Kind::Frame { bytes, .. } => {
-                        *bytes = Blob::from("<pre>Traceback (most recent call last)\n  File \"a.py\", line 3, in f</pre>");
+                        *bytes =
+                            Blob::from("<pre>Traceback (most recent call last)\n  File \"a.py\", line 3, in f</pre>");
                     }
                     _ => {}
                 }
