@@ -101,6 +101,31 @@ impl Api {
         self.json(request.body("application/json", body.to_string())).await
     }
 
+    /// PUTs JSON.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, CliError> {
+        self.json(self.request("PUT", path).body("application/json", body.to_string())).await
+    }
+
+    /// GETs a list page by page; `items` is its name in each page.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn pages(&self, path: &str, items: &str) -> Result<Vec<Value>, CliError> {
+        let mut all = Vec::new();
+        let mut after = String::new();
+        loop {
+            let page = self.get(&format!("{path}{after}")).await?;
+            all.extend(page[items].as_array().into_iter().flatten().cloned());
+            match page["next"].as_str() {
+                Some(next) => after = format!("?after={}", encode(next)),
+                None => return Ok(all),
+            }
+        }
+    }
+
     /// Sends bytes of a media type.
     ///
     /// # Errors
@@ -114,14 +139,6 @@ impl Api {
     ) -> Result<Value, CliError> {
         let request = self.request(method, path).header("Idempotency-Key", &system::new_id("cli"));
         self.json(request.body(media_type, body)).await
-    }
-
-    /// DELETEs.
-    ///
-    /// # Errors
-    /// When there is no answer, or it is a refusal.
-    pub async fn delete(&self, path: &str, body: &Value) -> Result<Value, CliError> {
-        self.json(self.request("DELETE", path).body("application/json", body.to_string())).await
     }
 
     fn request(&self, method: &str, path: &str) -> Request {
@@ -186,6 +203,11 @@ fn problem_item(item: &Value) -> String {
     let word = |name: &str| item[name].as_str().unwrap_or_default();
     text = format!("{text}: {}: {}", word("code"), word("message"));
     if word("hint").is_empty() { text } else { format!("{text} ({})", word("hint")) }
+}
+
+/// A value in a query.
+fn encode(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 /// Reads a file that an option names.

@@ -4,14 +4,30 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     console::{Console, Format},
+    demo::Demo,
     error::CliError,
     exit::Exit,
 };
 
+mod agent;
+mod approve;
+mod audit;
 mod bundle;
 mod card;
+mod check;
+mod config;
+mod environment;
+mod evidence;
 mod judge;
 mod sample;
+mod serve;
+mod verify;
+mod version;
+mod worker;
+
+pub(crate) use card::fetch;
+pub(crate) use sample::declared_host;
+pub(crate) use version::settled;
 
 /// Admits agent versions on evidence, never on claims
 #[derive(Debug, Parser)]
@@ -32,11 +48,29 @@ const EXITS: &str = "Exit codes: 0 PASS, allowed, done; 1 FAIL, denied, refused;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(Demo),
+    Serve(serve::Serve),
+    Worker(worker::Worker),
+    #[command(subcommand)]
+    Config(config::Config),
     #[command(subcommand)]
     Card(card::Card),
     #[command(subcommand)]
     Bundle(bundle::Bundle),
+    Verify(verify::Verify),
     Judge(judge::Judge),
+    #[command(subcommand)]
+    Agent(agent::Agent),
+    #[command(subcommand)]
+    Environment(environment::Environment),
+    #[command(subcommand)]
+    Version(version::Version),
+    Approve(approve::Approve),
+    Check(check::Check),
+    #[command(subcommand)]
+    Evidence(evidence::Evidence),
+    #[command(subcommand)]
+    Audit(audit::Audit),
     #[command(hide = true)]
     Sample(sample::Sample),
 }
@@ -45,13 +79,25 @@ pub(crate) enum Command {
 
 impl Command {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
-        if console.format() == Format::Jsonl {
+        if console.format() == Format::Jsonl && !matches!(self, Self::Verify(_)) {
             return Err(CliError::usage("only `verify` prints JSON lines").hint("use `--format json`"));
         }
         match self {
+            Self::Demo(command) => command.run(console).await,
+            Self::Serve(command) => command.run(console).await,
+            Self::Worker(command) => command.run(console).await,
+            Self::Config(command) => command.run(console),
             Self::Card(command) => command.run(console).await,
             Self::Bundle(command) => command.run(console),
+            Self::Verify(command) => command.run(console).await,
             Self::Judge(command) => command.run(console),
+            Self::Agent(command) => command.run(console).await,
+            Self::Environment(command) => command.run(console).await,
+            Self::Version(command) => command.run(console).await,
+            Self::Approve(command) => command.run(console).await,
+            Self::Check(command) => command.run(console).await,
+            Self::Evidence(command) => command.run(console).await,
+            Self::Audit(command) => command.run(console).await,
             Self::Sample(command) => command.run(console).await,
         }
     }

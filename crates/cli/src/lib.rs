@@ -8,11 +8,13 @@
 mod api;
 mod commands;
 mod console;
+mod demo;
 mod error;
 mod exit;
 mod local;
 mod progress;
 mod report;
+mod router;
 mod run;
 mod system;
 

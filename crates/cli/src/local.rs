@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use ostiary_contract::{Bundle, Files, Problems};
+use ostiary_contract::{Bundle, Environment, Files, Problems};
 use serde_json::Value;
 
 use crate::{api::read, error::CliError};
@@ -10,10 +10,20 @@ use crate::{api::read, error::CliError};
 /// The files of a bundle: a directory, or a `.tar` of one.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or leaves its root.
+/// When the archive cannot be read; what is wrong with the files is the inner result.
+pub fn read_bundle(path: &Path) -> Result<Result<Files, Problems>, CliError> {
+    match path.is_file() {
+        true => Ok(Bundle::unpack(&read(path)?)),
+        false => Ok(ostiary_worker::bundle_dir::read(path)),
+    }
+}
+
+/// The files of a bundle.
+///
+/// # Errors
+/// When they cannot be read, are too large, or leave their root.
 pub fn bundle_files(path: &Path) -> Result<Files, CliError> {
-    let files = if path.is_dir() { ostiary_worker::bundle_dir::read(path) } else { Bundle::unpack(&read(path)?) };
-    files.map_err(|problems| bad_bundle(path, &problems))
+    read_bundle(path)?.map_err(|problems| bad_bundle(path, &problems))
 }
 
 /// A bundle that is well-formed.
@@ -22,6 +32,15 @@ pub fn bundle_files(path: &Path) -> Result<Files, CliError> {
 /// Everything that is wrong with it.
 pub fn bundle(path: &Path) -> Result<Bundle, CliError> {
     Bundle::load(&bundle_files(path)?).map_err(|problems| bad_bundle(path, &problems))
+}
+
+/// A verification environment.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn environment(path: &Path) -> Result<Environment, CliError> {
+    Environment::parse(&path.display().to_string(), &read(path)?)
+        .map_err(|problems| CliError::could_not_run(problems.to_string()))
 }
 
 /// A JSON document, strictly read.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use ostiary_record::{MonoNanos, Monotonic};
+use ostiary_server::entropy::{Entropy as _, SystemEntropy};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
@@ -44,6 +45,14 @@ pub fn now() -> Timestamp {
 #[expect(clippy::disallowed_methods, reason = "the reference is followed here and nowhere else")]
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// Bytes nobody can guess.
+#[must_use]
+pub fn random() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    SystemEntropy.fill(&mut bytes);
+    bytes
 }
 
 /// A name nobody else has.

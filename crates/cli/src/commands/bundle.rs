@@ -21,6 +21,17 @@ pub(crate) enum Bundle {
         /// The bundle
         dir: PathBuf,
     },
+    /// Prints the capability manifest: what is promised, under which conditions, and how it is verified
+    Manifest {
+        /// The bundle
+        dir: PathBuf,
+        /// The verification environment it is meant for
+        #[arg(long, value_name = "FILE")]
+        env: Option<PathBuf>,
+        /// Where the result of its verification is kept
+        #[arg(long, value_name = "LOCATOR")]
+        result: Option<String>,
+    },
     /// Packs a bundle into one `.tar`, the same bytes for the same bundle
     Pack {
         /// The bundle
@@ -29,6 +40,11 @@ pub(crate) enum Bundle {
         #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Prints the JSON Schema of a file kind, or the names of all kinds
+    Schema {
+        /// The kind, such as `contract`
+        kind: Option<String>,
+    },
 }
 
 // === impl Bundle ===
@@ -36,16 +52,21 @@ pub(crate) enum Bundle {
 impl Bundle {
     pub(crate) fn run(self, console: Console) -> Result<Exit, CliError> {
         match self {
-            Self::Check { dir } => {
-                let files = local::bundle_files(&dir)?;
-                match Contract::load(&files) {
-                    Ok(bundle) => Ok(sound(console, &bundle)),
-                    Err(problems) => Ok(broken(console, &problems)),
-                }
-            }
+            Self::Check { dir } => match local::read_bundle(&dir)?.and_then(|files| Contract::load(&files)) {
+                Ok(bundle) => Ok(sound(console, &bundle)),
+                Err(problems) => Ok(broken(console, &problems)),
+            },
             Self::Digest { dir } => {
                 let digest = Contract::digest_of(&local::bundle_files(&dir)?).to_string();
                 console.result(&json!({"digest": digest}), |console, _| console.line(&digest));
+                Ok(Exit::Done)
+            }
+            Self::Manifest { dir, env, result } => {
+                let bundle = local::bundle(&dir)?;
+                let environment = env.as_deref().map(local::environment).transpose()?;
+                let manifest = ostiary_contract::manifest(&bundle, environment.as_ref(), result.as_deref());
+                // it is for machines; people read the same document
+                console.document(&manifest, true);
                 Ok(Exit::Done)
             }
             Self::Pack { dir, out } => {
@@ -55,6 +76,7 @@ impl Bundle {
                 console.result(&said, |console, _| console.line(format!("{}  {}", bundle.digest, out.display())));
                 Ok(Exit::Done)
             }
+            Self::Schema { kind } => schema(console, kind.as_deref()),
         }
     }
 }
@@ -82,4 +104,21 @@ fn broken(console: Console, problems: &Problems) -> Exit {
         console.line(format!("\n{} problems", problems.0.len()));
     });
     Exit::Failed
+}
+
+fn schema(console: Console, kind: Option<&str>) -> Result<Exit, CliError> {
+    let all = ostiary_contract::schema::all();
+    let kinds: Vec<&str> = all.iter().map(|(file, _)| file.trim_end_matches(".schema.json")).collect();
+    let Some(kind) = kind else {
+        console.result(&json!({"kinds": kinds}), |console, _| console.line(kinds.join("\n")));
+        return Ok(Exit::Done);
+    };
+    let place = kinds.iter().position(|known| *known == kind);
+    let Some((_, schema)) = place.and_then(|place| all.get(place)) else {
+        return Err(
+            CliError::usage(format!("there is no file kind `{kind}`")).hint(format!("one of {}", kinds.join(", ")))
+        );
+    };
+    console.document(schema, true);
+    Ok(Exit::Done)
 }

@@ -106,7 +106,7 @@ impl Card {
 // === impl Reach ===
 
 impl Reach {
-    /// GETs a card without credentials.
+    /// GETs a card of a stranger.
     pub(crate) async fn fetch(&self, url: &str) -> Result<Fetched, CliError> {
         let guard = AddressGuard::public_only();
         let settings = Settings {
@@ -115,19 +115,24 @@ impl Reach {
             allow_insecure_http: self.allow_insecure_http,
             guard: if self.allow_private { guard.allow_private() } else { guard },
         };
-        let transport = HttpTransport::new(settings).map_err(|e| CliError::because("cannot fetch", &e))?;
-        let headers = [("A2A-Version", "1.0"), ("Accept", "application/json")];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let fetched = transport.get(url, &headers, Limits::default()).await;
-        let fetched = fetched.map_err(|e| {
-            CliError::because("cannot fetch the card", &e)
+        fetch(settings, url).await.map_err(|error| {
+            error
                 .hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
-        })?;
-        if fetched.status == 200 {
-            return Ok(fetched);
-        }
-        Err(CliError::could_not_run(format!("`{url}` answered with HTTP status {}", fetched.status)))
+        })
     }
+}
+
+/// GETs a card without credentials.
+pub(crate) async fn fetch(settings: Settings, url: &str) -> Result<Fetched, CliError> {
+    let transport = HttpTransport::new(settings).map_err(|e| CliError::because("cannot fetch", &e))?;
+    let headers = [("A2A-Version", "1.0"), ("Accept", "application/json")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let fetched = transport.get(url, &headers, Limits::default()).await;
+    let fetched = fetched.map_err(|e| CliError::because("cannot fetch the card", &e))?;
+    if fetched.status == 200 {
+        return Ok(fetched);
+    }
+    Err(CliError::could_not_run(format!("`{url}` answered with HTTP status {}", fetched.status)))
 }
 
 // === impl Snapshot ===

@@ -6,13 +6,7 @@ use clap::Subcommand;
 use ostiary_server::config::{Config as Settings, ConfigError};
 use serde_json::{Value, json};
 
-use crate::{
-    api::read,
-    console::Console,
-    error::CliError,
-    exit::Exit,
-    system,
-};
+use crate::{api::read, console::Console, error::CliError, exit::Exit, system};
 
 /// Work on configuration files of the control plane
 #[derive(Debug, Subcommand)]

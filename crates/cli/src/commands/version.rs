@@ -1,0 +1,185 @@
+//! Versions of agents: submitted, followed, promoted, taken off the road.
+
+use clap::{Args, Subcommand};
+use ostiary_canon::{AgentId, VersionLabel};
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Api, Remote},
+    console::Console,
+    error::CliError,
+    exit::Exit,
+};
+
+mod follow;
+mod hold;
+mod show;
+mod submit;
+
+pub(crate) use follow::settled;
+
+/// Work on versions of agents
+#[derive(Debug, Subcommand)]
+pub(crate) enum Version {
+    Submit(submit::Submit),
+    /// Shows where a version stands
+    Status(Which),
+    /// Explains why a version stands where it stands, and what would move it on
+    Explain(Which),
+    /// Asks for the step to CANARY or to ACTIVE; its gate runs first
+    Promote {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        why: Why,
+        /// The step that is meant, so that a request cannot promote twice
+        #[arg(long, value_parser = ["canary", "active"])]
+        to: Option<String>,
+        #[command(flatten)]
+        wait: follow::Wait,
+    },
+    /// Has a version verified again, as it is now
+    Verify {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        why: Why,
+        /// The gate whose checks are run
+        #[arg(long, value_parser = ["static", "conformance", "security"], default_value = "conformance")]
+        gate: String,
+        #[command(flatten)]
+        wait: follow::Wait,
+    },
+    /// Goes back from the active version to the previous one, in one step
+    Rollback(Act),
+    /// Takes a version off the road at once
+    Quarantine(Act),
+    /// Asks for the way out of quarantine: fresh runs, then an approval
+    Release(Act),
+    /// Takes a canary back; it stays admitted
+    AbortCanary(Act),
+    /// Takes a submission back before it is admitted
+    Withdraw(Act),
+    /// Retires a version
+    Deprecate {
+        #[command(flatten)]
+        act: Act,
+        /// Until when registered production consumers are still served (RFC 3339)
+        #[arg(long, value_name = "TIME")]
+        sunset: Option<jiff::Timestamp>,
+    },
+    /// Sets or lifts holds
+    #[command(subcommand)]
+    Hold(hold::Hold),
+}
+
+/// Which version, at which control plane.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Which {
+    /// `namespace/agent`
+    #[arg(long)]
+    pub(crate) agent: AgentId,
+    /// Its label
+    #[arg(long)]
+    pub(crate) version: VersionLabel,
+    #[command(flatten)]
+    pub(crate) remote: Remote,
+}
+
+/// Why; it stands in the audit log.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Why {
+    /// Why, in words; it stands in the audit log
+    #[arg(long)]
+    pub(crate) reason: String,
+}
+
+/// An act on one version.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Act {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    why: Why,
+}
+
+// === impl Version ===
+
+impl Version {
+    pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
+        match self {
+            Self::Submit(submit) => submit.run(console).await,
+            Self::Status(which) => {
+                let status = which.remote.api()?.get(&which.path()).await?;
+                console.result(&status, show::status);
+                Ok(Exit::Done)
+            }
+            Self::Explain(which) => {
+                let explained = which.remote.api()?.get(&format!("{}/explain", which.path())).await?;
+                console.result(&explained, show::explained);
+                Ok(Exit::Done)
+            }
+            Self::Promote { which, why, to, wait } => {
+                let body = json!({"reason": why.reason, "to": to});
+                ask(console, &which, "promote", body, wait).await
+            }
+            Self::Verify { which, why, gate, wait } => {
+                ask(console, &which, "verify", json!({"reason": why.reason, "gate": gate}), wait).await
+            }
+            Self::Rollback(act) => act.run(console, "rollback").await,
+            Self::Quarantine(act) => act.run(console, "quarantine").await,
+            Self::Release(act) => act.run(console, "release").await,
+            Self::AbortCanary(act) => act.run(console, "abort-canary").await,
+            Self::Withdraw(act) => act.run(console, "withdraw").await,
+            Self::Deprecate { act, sunset } => {
+                let body = json!({"reason": act.why.reason, "sunset": sunset.map(|at| at.to_string())});
+                done(console, &act.which, "deprecate", &body).await
+            }
+            Self::Hold(hold) => hold.run(console).await,
+        }
+    }
+}
+
+// === impl Which ===
+
+impl Which {
+    /// Where the version is in the API.
+    pub(crate) fn path(&self) -> String {
+        path(&self.agent, &self.version)
+    }
+}
+
+// === impl Act ===
+
+impl Act {
+    async fn run(self, console: Console, act: &str) -> Result<Exit, CliError> {
+        done(console, &self.which, act, &json!({"reason": self.why.reason})).await
+    }
+}
+
+/// Where a version is in the API.
+pub(crate) fn path(agent: &AgentId, version: &VersionLabel) -> String {
+    format!("{}/versions/{version}", super::agent::path(agent))
+}
+
+/// Does something that holds when the answer comes.
+async fn done(console: Console, which: &Which, act: &str, body: &Value) -> Result<Exit, CliError> {
+    let answer = which.remote.api()?.post(&format!("{}/{act}", which.path()), body).await?;
+    console.result(&answer, |console, answer| {
+        console.line(format!("{act} of {}@{}: done at revision {}", which.agent, which.version, answer["revision"]));
+    });
+    Ok(Exit::Done)
+}
+
+/// Asks for a run, and follows it if told to.
+async fn ask(console: Console, which: &Which, act: &str, body: Value, wait: follow::Wait) -> Result<Exit, CliError> {
+    let api: Api = which.remote.api()?;
+    let answer = api.post(&format!("{}/{act}", which.path()), &body).await?;
+    if let Some(limit) = wait.limit() {
+        return follow::follow(console, &api, &which.path(), limit).await;
+    }
+    console.result(&answer, |console, answer| {
+        console.line(format!("asked to {act} {}@{}: run {}", which.agent, which.version, answer["job"]));
+    });
+    Ok(Exit::Done)
+}

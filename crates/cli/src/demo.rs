@@ -1,0 +1,136 @@
+//! The demo: a whole control plane, the sample agent, and what happens to a good version and to two bad ones.
+//!
+//! Nothing is faked: the agent speaks TLS under its production name, each gate is a real run, the evidence is signed,
+//! the router's questions go over gRPC. Only the clock of the control plane is ours, so that evidence can expire while
+//! one watches. Start at [`Demo`]; `story.rs` is the plot, `world.rs` the stage.
+
+use clap::Args;
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+use crate::{
+    console::{Console, coloured},
+    error::CliError,
+    exit::Exit,
+    system,
+};
+
+mod clock;
+mod story;
+mod world;
+
+use world::World;
+
+/// Shows all of it at once: admits a good agent version by real verification, asks as a router would, and catches two
+/// agents that lie
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Leaves everything running afterwards, and prints addresses and tokens
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What the demo showed.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Shown {
+    ok: bool,
+    scenarios: Vec<Scenario>,
+    checks: Vec<Check>,
+}
+
+/// One story of the documentation.
+#[derive(Debug, Serialize)]
+pub(crate) struct Scenario {
+    /// Its id: `Q-01`.
+    pub(crate) id: &'static str,
+    /// What is shown, for people.
+    pub(crate) title: &'static str,
+    /// The newest verdict.
+    pub(crate) verdict: String,
+    /// The reason that was expected, where it was found; else whatever was found first.
+    pub(crate) reason_code: Option<String>,
+    /// Where the version ended.
+    pub(crate) state: String,
+    /// All states that it went through.
+    pub(crate) states: Vec<String>,
+    /// The holds that were set on the way.
+    pub(crate) holds: Vec<String>,
+    /// Whether all is as it must be.
+    pub(crate) ok: bool,
+}
+
+/// One question of a router.
+#[derive(Debug, Serialize)]
+pub(crate) struct Check {
+    pub(crate) question: &'static str,
+    pub(crate) outcome: String,
+    pub(crate) reason: String,
+    pub(crate) ok: bool,
+}
+
+/// Tells what goes on.
+pub(crate) struct Narrator {
+    console: Console,
+    bar: ProgressBar,
+}
+
+// === impl Demo ===
+
+impl Demo {
+    pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
+        let narrator = Narrator::new(console);
+        let world = World::make(&narrator).await?;
+        let told = story::tell(&world, &narrator).await;
+        narrator.bar.finish_and_clear();
+        let mut shown = told?;
+        shown.ok = shown.scenarios.iter().all(|s| s.ok) && shown.checks.iter().all(|c| c.ok);
+        console.result(&shown, print);
+        if self.keep {
+            for (name, value) in world.addresses() {
+                console.note(format!("{name:>16}  {value}"));
+            }
+            console.note("everything is left running; interrupt to stop");
+            system::interrupted().await?;
+        }
+        world.stop().await;
+        Ok(if shown.ok { Exit::Done } else { Exit::Failed })
+    }
+}
+
+// === impl Narrator ===
+
+impl Narrator {
+    fn new(console: Console) -> Self {
+        let bar = if console.live() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        bar.enable_steady_tick(std::time::Duration::from_millis(100));
+        Self { console, bar }
+    }
+
+    /// A step of the story.
+    pub(crate) fn say(&self, text: &str) {
+        match self.console.live() {
+            true => self.bar.set_message(text.to_owned()),
+            false => self.console.note(text),
+        }
+    }
+}
+
+fn print(console: &Console, shown: &Shown) {
+    let mark = |ok: bool| if ok { "ok" } else { "not ok" }.to_owned();
+    console.table(
+        &["story", "", "states", "verdict", "reason", "holds", ""],
+        shown.scenarios.iter().map(|s| {
+            let reason = s.reason_code.clone().unwrap_or_default();
+            let (id, title) = (s.id.to_owned(), s.title.to_owned());
+            [id, title, s.states.join("\n"), s.verdict.clone(), reason, s.holds.join("\n"), mark(s.ok)]
+        }),
+    );
+    console.table(
+        &["a router asks", "answer", "reason", ""],
+        shown.checks.iter().map(|c| [c.question.to_owned(), c.outcome.clone(), c.reason.clone(), mark(c.ok)]),
+    );
+    console.line(match shown.ok {
+        true => format!("{}: every version is where its evidence puts it", coloured("ok")),
+        false => format!("{}: see the lines above", coloured("not ok")),
+    });
+}
