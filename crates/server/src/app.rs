@@ -1,9 +1,9 @@
 //! Everything that a request can reach, wired once.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ostiary_admission::Index;
-use ostiary_canon::dsse::Jwks;
+use ostiary_canon::{Revision, dsse::Jwks};
 use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
 use ostiary_verify::Harness;
 
@@ -43,6 +43,9 @@ pub struct App {
     pub failpoints: Arc<dyn Failpoints>,
 }
 
+/// Longest wait for our own index after our own commit; it takes milliseconds while the database answers.
+const OWN_VIEW: Duration = Duration::from_secs(2);
+
 // === impl App ===
 
 impl App {
@@ -63,6 +66,15 @@ impl App {
     pub fn committed(&self) {
         self.wake.ring();
         self.work.ring();
+    }
+
+    /// The same, and waits until this server's own answers to routers know of it: whoever takes a version off the road
+    /// and asks here next, with or without the revision token, sees it gone. Other replicas learn of it by the token.
+    pub async fn committed_at(&self, revision: Revision) {
+        self.committed();
+        if !self.feed.reach(revision, OWN_VIEW).await {
+            tracing::warn!(%revision, "this server's index has not reached its own commit; the token still protects");
+        }
     }
 }
 

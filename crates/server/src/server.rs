@@ -4,8 +4,11 @@ use std::{fs, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
-use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError, ports::Policies as _};
-use ostiary_store_sqlite::{OpenError, SqliteStore, StorePorts};
+use ostiary_domain::{
+    Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError,
+    ports::{Policies as _, StorePorts},
+};
+use ostiary_store_sqlite::{OpenError, SqliteStore};
 use ostiary_verify::Harness;
 use ostiary_worker::{
     jobs::{Jobs, Pace, Runner, Worker},
@@ -251,6 +254,11 @@ impl Running {
     #[must_use]
     pub fn grpc_url(&self) -> String {
         format!("http://{}", self.grpc_addr)
+    }
+
+    /// Takes the database away from the running server, as a lost disk would: for tests of what it still answers.
+    pub async fn cut_database(&self) {
+        self.store.clone().close().await;
     }
 
     /// Stops: finishes what is under way, gives runs back, closes the database.

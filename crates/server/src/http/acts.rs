@@ -48,6 +48,6 @@ pub async fn operate(
         idempotency,
     };
     let done = app.store.operate(operate).await?;
-    app.committed();
+    app.committed_at(done.revision).await;
     Ok(done)
 }

@@ -214,9 +214,15 @@ fn encode(run: &Run) -> Result<Bytes, RunFailure> {
         Ok(bytes) if bytes.len() <= super::MAX_RUN_BYTES => Ok(bytes.into()),
         Ok(bytes) => Err(RunFailure {
             disposition: Disposition::Fail,
-            why: format!("recordings have {} bytes, more than the {} that are taken", bytes.len(), super::MAX_RUN_BYTES),
+            why: format!(
+                "recordings have {} bytes, more than the {} that are taken",
+                bytes.len(),
+                super::MAX_RUN_BYTES
+            ),
         }),
-        Err(error) => Err(RunFailure { disposition: Disposition::Fail, why: format!("recordings do not encode: {error}") }),
+        Err(error) => {
+            Err(RunFailure { disposition: Disposition::Fail, why: format!("recordings do not encode: {error}") })
+        }
     }
 }
 

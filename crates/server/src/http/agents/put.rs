@@ -43,6 +43,6 @@ pub async fn put(
     auth.require_for(Act::Publish, &id)?;
     let AgentBody { owner, description } = body;
     let revision = app.store.put_agent(Agent { id, owner, description }, auth.0.actor()).await?;
-    app.committed();
+    app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

@@ -40,6 +40,6 @@ pub async fn put(
         return Err(ApiError::new(ErrorCode::InvalidRequest, message));
     }
     let revision = app.store.put_environment(&EnvironmentName(name), document, auth.0.actor()).await?;
-    app.committed();
+    app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

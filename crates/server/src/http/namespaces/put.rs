@@ -49,7 +49,7 @@ pub async fn put(
         return Err(invalid("`until` is past".to_owned()));
     }
     let revision = app.store.put_namespace(Namespace { name, enforcement }, auth.0.actor()).await?;
-    app.committed();
+    app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }
 

@@ -28,6 +28,6 @@ pub async fn put(
 ) -> Result<axum::Json<Changed>, ApiError> {
     auth.0.require(Act::Administer)?;
     let revision = app.store.put_policy(policy, auth.0.actor()).await?;
-    app.committed();
+    app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

@@ -1,0 +1,235 @@
+//! What routers are told, and how soon.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use ostiary_canon::Digest;
+use ostiary_proto::admission::v1::{
+    Consistency, DecisionReason, FullyConsistent, RevisionToken, consistency::Requirement,
+};
+use ostiary_record::Layer;
+use serde_json::json;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+
+use crate::{
+    app::{ADMIN, AGENT, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER},
+    candidate::Says,
+};
+
+fn at_least(revision: u64) -> Option<Consistency> {
+    Some(Consistency { requirement: Some(Requirement::AtLeastAsFresh(RevisionToken { revision })) })
+}
+
+#[tokio::test]
+async fn active_version_is_allowed_for_exactly_what_was_verified() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let honest = app.question().await;
+    let decision = app.check(honest.clone()).await;
+    assert_eq!(decision.reason(), DecisionReason::Allowed);
+    assert_eq!(decision.evidence_digest, app.status().await["authorization"]["evidence_digest"].as_str().expect("text"));
+    let other = Digest::of(b"another card").to_string();
+    let asked = [
+        ("CARD_DIGEST_MISMATCH", { let mut q = honest.clone(); q.card_digest.clone_from(&other); q }),
+        ("CARD_DIGEST_MISMATCH", { let mut q = honest.clone(); q.card_digest = "latest".to_owned(); q }),
+        ("OBSERVED_DIGEST_MISSING", { let mut q = honest.clone(); q.card_digest.clear(); q }),
+        ("CONTRACT_DIGEST_MISMATCH", { let mut q = honest.clone(); q.contract_digest.clone_from(&other); q }),
+        ("PRODUCER_DIGEST_MISMATCH", { let mut q = honest.clone(); q.producer_digest.clone_from(&other); q }),
+        ("PROFILE_MISSING", { let mut q = honest.clone(); q.profile.clear(); q }),
+        ("PROFILE_NOT_VERIFIED", { let mut q = honest.clone(); q.profile = "a2a-jsonrpc-1.0/agent/standard".to_owned(); q }),
+        ("PROFILE_NOT_VERIFIED", { let mut q = honest.clone(); q.profile = "a2a-jsonrpc-1.0".to_owned(); q }),
+        ("VERSION_UNKNOWN", { let mut q = honest.clone(); q.version = "9.9.9".to_owned(); q }),
+    ];
+    for (reason, question) in asked {
+        assert_eq!(app.reason(question.clone()).await, reason, "{question:?}");
+    }
+}
+
+#[tokio::test]
+async fn version_before_promotion_is_not_dispatched_to() {
+    let app = TestApp::start().await;
+    app.admit().await;
+    assert_eq!(app.reason(app.question().await).await, "NOT_ADMITTED");
+}
+
+#[tokio::test]
+async fn quarantine_denies_the_very_next_check() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    assert_eq!(app.reason(question.clone()).await, "ALLOWED");
+    let revision = app.act("quarantine").await["revision"].as_u64().expect("a token");
+    assert_eq!(app.reason(question.clone()).await, "QUARANTINED", "without the token, on the same server");
+    let mut with_token = question;
+    with_token.consistency = at_least(revision);
+    assert_eq!(app.reason(with_token).await, "QUARANTINED", "with the token, on any server");
+}
+
+#[tokio::test]
+async fn hold_denies_and_lifting_it_allows_again() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    let hold = json!({"kind": "route_disabled", "reason": "an incident", "scope": {"scope": "profile", "of": PROFILE}});
+    let (status, set) = app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/holds"), &hold).await;
+    assert_eq!(status, 201, "{set}");
+    assert_eq!(app.reason(question.clone()).await, "ROUTE_DISABLED");
+    let id = set["holds"][0]["id"].as_str().expect("an id");
+    app.act(&format!("holds/{id}/lift")).await;
+    assert_eq!(app.reason(question).await, "ALLOWED");
+}
+
+#[tokio::test]
+async fn expired_evidence_denies_and_leaves_the_state_alone() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    app.advance(SignedDuration::from_hours(7 * 24 + 1)).await;
+    assert_eq!(app.reason(question).await, "EVIDENCE_EXPIRED");
+    assert_eq!(app.state().await, "ACTIVE");
+}
+
+#[tokio::test]
+async fn evidence_renewed_by_fresh_runs_allows_again() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    app.advance(SignedDuration::from_hours(7 * 24 + 1)).await;
+    for gate in ["static", "conformance", "security", "admission"] {
+        let path = format!("{AGENT}/versions/{VERSION}/gates/{gate}");
+        let (status, answer) = app.post(ADMIN, &path, &json!({"reason": "renewal"})).await;
+        assert_eq!(status, 202, "{answer}");
+        app.drain_jobs().await;
+    }
+    assert_eq!(app.reason(question).await, "ALLOWED", "{:#}", app.status().await);
+}
+
+#[tokio::test]
+async fn failure_after_admission_denies_at_once() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    app.candidate.set(Layer::Protocol, Says::Fail);
+    app.verify().await;
+    let reason = app.reason(app.question().await).await;
+    assert!(["EVIDENCE_FAILED", "ROUTE_DISABLED"].contains(&reason.as_str()), "{reason}");
+}
+
+#[tokio::test]
+async fn view_that_was_not_refreshed_within_its_lease_denies() {
+    let app = TestApp::with(std::sync::Arc::new(ostiary_domain::NoFailpoints), |config| {
+        config.admission.poll_millis = 5_000;
+    })
+    .await;
+    app.activate().await;
+    let question = app.question().await;
+    let decision = app.check(question.clone()).await;
+    let until = decision.valid_until.expect("every answer ends").seconds;
+    assert!(until <= app.now().as_second() + 15, "an answer outlives the lease");
+    app.clock.advance(SignedDuration::from_secs(16));
+    assert_eq!(app.reason(question.clone()).await, "VIEW_STALE");
+    assert_eq!(app.raw(app.request("GET", ROUTER, "/readyz")).await.status, 503);
+    app.app().feed.refresh().await.expect("the database answers");
+    assert_eq!(app.reason(question).await, "ALLOWED");
+}
+
+#[tokio::test]
+async fn server_that_cannot_read_its_database_stops_extending_its_lease() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    app.running().cut_database().await;
+    assert_eq!(app.reason(question.clone()).await, "ALLOWED", "the lease still lives");
+    app.clock.advance(SignedDuration::from_secs(16));
+    assert!(app.app().feed.refresh().await.is_err());
+    assert_eq!(app.reason(question).await, "VIEW_STALE");
+}
+
+#[tokio::test]
+async fn revision_that_is_not_reached_is_waited_for_and_then_denied() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let mut question = app.question().await;
+    question.consistency = at_least(1_000_000);
+    let asked = tokio::time::timeout(Duration::from_secs(2), app.reason(question)).await;
+    assert_eq!(asked.expect("the wait is bounded"), "REVISION_NOT_REACHED");
+}
+
+#[tokio::test]
+async fn fully_consistent_answer_is_as_new_as_the_database() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let mut question = app.question().await;
+    question.consistency = Some(Consistency { requirement: Some(Requirement::FullyConsistent(FullyConsistent {})) });
+    assert_eq!(app.reason(question.clone()).await, "ALLOWED");
+    app.running().cut_database().await;
+    let refused = app.check_as(ROUTER, question).await.expect_err("nobody can say");
+    assert_eq!(refused.code(), tonic::Code::Unavailable);
+}
+
+#[tokio::test]
+async fn only_routers_of_the_namespace_are_told_anything() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    let foreign = app.check_as(STRANGER, question.clone()).await.expect("a decision");
+    assert_eq!(foreign.reason(), DecisionReason::NamespaceForbidden);
+    assert_eq!((foreign.state, foreign.evidence_digest.as_str()), (0, ""), "it learns nothing of the version");
+    let worker = app.check_as(WORKER, question.clone()).await.expect_err("workers do not ask");
+    assert_eq!(worker.code(), tonic::Code::PermissionDenied);
+    let nobody = app.check_as("nobody", question).await.expect_err("unknown token");
+    assert_eq!(nobody.code(), tonic::Code::Unauthenticated);
+}
+
+#[tokio::test]
+async fn lenient_namespace_allows_with_the_reason_and_never_against_a_quarantine() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let observe = json!({"mode": "observe", "until": "2026-04-01T00:00:00Z"});
+    assert_eq!(app.put(ADMIN, "/api/v1/namespaces/acme", &observe).await.0, 200);
+    let mut question = app.question().await;
+    question.profile = "a2a-jsonrpc-1.0".to_owned();
+    let decision = app.check(question).await;
+    assert_eq!(decision.reason(), DecisionReason::AllowedWouldDeny);
+    assert_eq!(decision.would_deny(), DecisionReason::ProfileNotVerified);
+    app.act("quarantine").await;
+    assert_eq!(app.reason(app.question().await).await, "QUARANTINED");
+}
+
+#[tokio::test]
+async fn check_asks_no_database() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    app.running().cut_database().await;
+    for _ in 0..3 {
+        assert_eq!(app.reason(question.clone()).await, "ALLOWED");
+    }
+}
+
+#[tokio::test]
+async fn health_is_served_beside_the_api() {
+    let app = TestApp::start().await;
+    let channel = tonic::transport::Endpoint::from_shared(app.running().grpc_url()).expect("an address");
+    let mut client = HealthClient::new(channel.connect().await.expect("listens"));
+    let request = HealthCheckRequest { service: "ostiary.admission.v1.AdmissionService".to_owned() };
+    let answer = client.check(request).await.expect("answers").into_inner();
+    assert_eq!(answer.status(), tonic_health::ServingStatus::Serving.into());
+}
+
+#[tokio::test]
+async fn decisions_are_counted_by_reason() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let question = app.question().await;
+    app.check(question.clone()).await;
+    app.act("quarantine").await;
+    app.check(question).await;
+    let page = app.raw(app.request("GET", ROUTER, "/metrics")).await;
+    let text = String::from_utf8(page.body.to_vec()).expect("text");
+    for line in [
+        r#"ostiary_decisions_total{outcome="ALLOW",reason="ALLOWED"} 1"#,
+        r#"ostiary_decisions_total{outcome="DENY",reason="QUARANTINED"} 1"#,
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+}

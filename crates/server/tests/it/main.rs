@@ -1,0 +1,13 @@
+//! The whole server in one process: real SQLite file, real listeners, real signatures; a clock that the test moves and
+//! a candidate that says what the test wants.
+
+mod admission;
+mod app;
+mod bad_input;
+mod candidate;
+mod evidence;
+mod failpoints;
+mod gates;
+mod jobs;
+mod openapi;
+mod rights;
