@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    problem::{Code, Position, Problem, Problems},
+    problem::{Code, Position, Problem, Problems, push_bounded},
     yaml::{self, Entry, Node, Value},
 };
 
@@ -87,12 +87,12 @@ impl<'a> Cx<'a> {
 
     /// Notes a problem at a place.
     pub fn problem(&mut self, at: Position, code: Code, message: impl Into<String>) {
-        self.problems.push(Problem::new(self.file, code, message).at(at));
+        push_bounded(&mut self.problems, Problem::new(self.file, code, message).at(at));
     }
 
     /// Notes a problem at a place, with a remedy.
     pub fn problem_with_hint(&mut self, at: Position, code: Code, message: impl Into<String>, hint: impl Into<String>) {
-        self.problems.push(Problem::new(self.file, code, message).at(at).hint(hint));
+        push_bounded(&mut self.problems, Problem::new(self.file, code, message).at(at).hint(hint));
     }
 
     /// Notes that another type was wanted.
@@ -103,10 +103,11 @@ impl<'a> Cx<'a> {
             _ => None,
         };
         let problem = Problem::new(self.file, Code::WrongType, message).at(node.at);
-        self.problems.push(match hint {
+        let problem = match hint {
             Some(hint) => problem.hint(hint),
             None => problem,
-        });
+        };
+        push_bounded(&mut self.problems, problem);
     }
 
     /// The members of a mapping, after reporting every key that is not in `known`.

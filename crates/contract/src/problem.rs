@@ -35,6 +35,21 @@ pub struct Problem {
 #[serde(transparent)]
 pub struct Problems(pub Vec<Problem>);
 
+/// Most problems listed of one reading of one file: more help nobody, and a hostile file has a million.
+pub(crate) const PER_FILE: usize = 100;
+
+/// Adds a problem of the same file to others, up to the bound; then one that says so.
+pub(crate) fn push_bounded(problems: &mut Vec<Problem>, problem: Problem) {
+    match problems.len() {
+        PER_FILE => {
+            let more = Problem::new(&problem.file, Code::MoreProblems, "the file has more problems than are listed");
+            problems.push(more.hint("repair these first"));
+        }
+        n if n < PER_FILE => problems.push(problem),
+        _ => {}
+    }
+}
+
 /// Declares the codes with their texts.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -106,6 +121,8 @@ codes! {
     TagRefused = "TAG_REFUSED",
     /// A YAML merge key.
     MergeKeyRefused = "MERGE_KEY_REFUSED",
+    /// The file has more problems than are listed.
+    MoreProblems = "MORE_PROBLEMS",
     /// More than one YAML document in a file.
     SeveralDocuments = "SEVERAL_DOCUMENTS",
     /// Nothing in the file.

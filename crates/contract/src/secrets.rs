@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use crate::problem::{Code, Position, Problem};
+use crate::problem::{Code, PER_FILE, Position, Problem, push_bounded};
 
 mod assigned;
 mod formats;
@@ -29,6 +29,9 @@ pub fn scan(file: &str, bytes: &[u8]) -> Vec<Problem> {
     let text = String::from_utf8_lossy(bytes);
     let mut found = Vec::new();
     for (n, line) in text.lines().enumerate() {
+        if found.len() > PER_FILE {
+            break;
+        }
         // A cheap look first: nearly every line holds nothing that any rule could begin with.
         let lower = line.to_ascii_lowercase();
         let mut hits = formats::hits(line, &lower);
@@ -36,7 +39,9 @@ pub fn scan(file: &str, bytes: &[u8]) -> Vec<Problem> {
             hits.extend(assigned::hit(line, &lower));
         }
         hits.extend(personal::hits(line));
-        found.extend(hits.into_iter().map(|hit| problem(file, n, line, hit)));
+        for hit in hits {
+            push_bounded(&mut found, problem(file, n, line, hit));
+        }
     }
     found
 }

@@ -22,14 +22,16 @@ pub struct Limits {
     pub nodes: usize,
     /// Values that come from aliases.
     pub alias_nodes: usize,
+    /// Bytes of text that come from aliases.
+    pub alias_bytes: usize,
 }
 
 // === impl Limits ===
 
 impl Default for Limits {
     /// A hundred times the largest contract file known to us, and far below what would hurt: 1 MiB, 40 levels, 50,000
-    /// values, 2,000 of them from aliases.
+    /// values, 2,000 of them with 256 KiB of text from aliases.
     fn default() -> Self {
-        Self { bytes: 1 << 20, depth: 40, nodes: 50_000, alias_nodes: 2_000 }
+        Self { bytes: 1 << 20, depth: 40, nodes: 50_000, alias_nodes: 2_000, alias_bytes: 256 << 10 }
     }
 }

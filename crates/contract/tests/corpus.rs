@@ -68,9 +68,12 @@ fn every_bad_bundle_gives_all_its_problems() {
             Err(problems) => format!("{problems}\n"),
         };
         let expected = path.with_extension("expected");
+        if fs::read_to_string(&expected).ok().as_deref() == Some(found.as_str()) {
+            continue;
+        }
         if bless() {
             fs::write(&expected, &found).expect("written");
-        } else if fs::read_to_string(&expected).ok().as_deref() != Some(found.as_str()) {
+        } else {
             writeln!(wrong, "=== {}\n{found}", path.display()).expect("to a string");
         }
     }

@@ -2,7 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use ostiary_protocol::media_type::MediaType;
+use ostiary_protocol::{
+    a2a::{
+        Version,
+        card::{Card, Interface},
+    },
+    media_type::MediaType,
+};
 use serde_json::Value;
 
 use super::{
@@ -24,6 +30,7 @@ pub(super) fn check(parts: &mut Parts) {
     operations(parts, &mut found);
     cases(parts, &mut found);
     authorization(parts, &mut found);
+    activated_profiles(parts, &mut found);
     card_snapshot(parts, &mut found);
     parts.problems.append(&mut found);
 }
@@ -177,6 +184,23 @@ fn authorization(parts: &Parts, found: &mut Vec<Problem>) {
     if policy.public && schemes {
         let message = "the contract calls the agent public, and its card has security schemes";
         found.push(Problem::new("authorization.yaml", Code::Contradiction, message).hint("remove one of the two"));
+    }
+}
+
+/// Profiles to be activated are of interfaces that the card declares.
+fn activated_profiles(parts: &Parts, found: &mut Vec<Problem>) {
+    let (Some(coverage), Some(card)) = (&parts.coverage, &parts.card) else { return };
+    let card = Card::new(card.value.clone());
+    let protocol = |i: &Interface<'_>| {
+        let slug = i.binding.as_ref()?.slug()?;
+        Some(format!("{slug}-{}", Version::parse_lenient(i.version_text?)?))
+    };
+    let declared: Vec<String> = card.interfaces().iter().filter_map(protocol).collect();
+    let missing = |p: &str| p.starts_with("a2a-") && !declared.is_empty() && !declared.iter().any(|d| d == p);
+    for profile in coverage.activate.iter().filter(|p| missing(p.protocol())) {
+        let message = format!("`{}` is of no interface that the agent card declares", profile.value);
+        let hint = format!("the card declares: {}", declared.join(", "));
+        found.push(Problem::new("coverage.yaml", Code::Contradiction, message).at(profile.at).hint(hint));
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     node::{Entry, Node, Value},
     scalar,
 };
-use crate::problem::{Code, Position, Problem};
+use crate::problem::{Code, Position, Problem, push_bounded};
 
 /// Reads one file.
 ///
@@ -27,7 +27,9 @@ pub fn read(file: &str, bytes: &[u8], limits: Limits) -> Result<Node, Vec<Proble
         open: Vec::new(),
         anchors: BTreeMap::new(),
         nodes: 0,
+        bytes: 0,
         alias_nodes: 0,
+        alias_bytes: 0,
         root: None,
         problems: Vec::new(),
     };
@@ -61,6 +63,7 @@ pub(crate) fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> 
 struct Anchored {
     node: Node,
     nodes: usize,
+    bytes: usize,
     depth: u32,
 }
 
@@ -69,6 +72,7 @@ struct Open {
     at: Position,
     anchor: usize,
     first_node: usize,
+    first_byte: usize,
     deepest: u32,
     content: Content,
 }
@@ -84,7 +88,9 @@ struct Builder<'f> {
     open: Vec<Open>,
     anchors: BTreeMap<usize, Anchored>,
     nodes: usize,
+    bytes: usize,
     alias_nodes: usize,
+    alias_bytes: usize,
     root: Option<Node>,
     problems: Vec<Problem>,
 }
@@ -99,6 +105,10 @@ fn position(marker: &Marker) -> Position {
 impl Builder<'_> {
     fn problem(&self, code: Code, at: Position, message: impl Into<String>) -> Problem {
         Problem::new(self.file, code, message).at(at)
+    }
+
+    fn note(&mut self, problem: Problem) {
+        push_bounded(&mut self.problems, problem);
     }
 
     fn run(&mut self, text: &str) -> Result<(), Problem> {
@@ -145,7 +155,7 @@ impl Builder<'_> {
     fn tag(&mut self, tagged: bool, at: Position) {
         if tagged {
             let problem = self.problem(Code::TagRefused, at, "YAML tags are not used in contract files");
-            self.problems.push(problem.hint("remove the `!` tag; quote the value where text is meant"));
+            self.note(problem.hint("remove the `!` tag; quote the value where text is meant"));
         }
     }
 
@@ -179,7 +189,14 @@ impl Builder<'_> {
         self.count(1, at)?;
         self.depth(1, at)?;
         let deepest = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
-        self.open.push(Open { at, anchor, first_node: self.nodes, deepest: deepest + 1, content });
+        self.open.push(Open {
+            at,
+            anchor,
+            first_node: self.nodes,
+            first_byte: self.bytes,
+            deepest: deepest + 1,
+            content,
+        });
         Ok(())
     }
 
@@ -194,7 +211,8 @@ impl Builder<'_> {
             let level = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
             let nodes = self.nodes + 1 - open.first_node;
             let depth = open.deepest.saturating_sub(level);
-            self.anchors.insert(open.anchor, Anchored { node: node.clone(), nodes, depth });
+            let bytes = self.bytes - open.first_byte;
+            self.anchors.insert(open.anchor, Anchored { node: node.clone(), nodes, bytes, depth });
         }
         self.put(node)
     }
@@ -203,10 +221,13 @@ impl Builder<'_> {
         let Some(anchored) = self.anchors.get(&id) else {
             return Err(self.problem(Code::AliasUnknown, at, "the alias names no value that is finished before it"));
         };
-        let (nodes, depth) = (anchored.nodes, anchored.depth);
+        let (nodes, bytes, depth) = (anchored.nodes, anchored.bytes, anchored.depth);
         self.alias_nodes = self.alias_nodes.saturating_add(nodes);
-        if self.alias_nodes > self.limits.alias_nodes {
-            let message = format!("aliases expand to more than {} values", self.limits.alias_nodes);
+        self.alias_bytes = self.alias_bytes.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.alias_nodes > self.limits.alias_nodes || self.alias_bytes > self.limits.alias_bytes {
+            let Limits { alias_nodes, alias_bytes, .. } = self.limits;
+            let message = format!("aliases expand to more than {alias_nodes} values or {alias_bytes} bytes of text");
             return Err(self.problem(Code::AliasBudget, at, message).hint("write the values out"));
         }
         self.count(nodes, at)?;
@@ -220,6 +241,7 @@ impl Builder<'_> {
             return self.key(text, style, at);
         }
         self.count(1, at)?;
+        self.bytes += text.len();
         let value = if style == ScalarStyle::Plain {
             scalar::resolve(text).map_err(|_| {
                 let message = format!("`{}` is no number that JSON can carry", clip(text));
@@ -230,7 +252,7 @@ impl Builder<'_> {
         };
         let node = Node { at, value };
         if anchor > 0 {
-            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes: 1, depth: 0 });
+            self.anchors.insert(anchor, Anchored { node: node.clone(), nodes: 1, bytes: text.len(), depth: 0 });
         }
         self.put(node)
     }
@@ -241,9 +263,10 @@ impl Builder<'_> {
 
     fn key(&mut self, text: &str, style: ScalarStyle, at: Position) -> Result<(), Problem> {
         self.count(1, at)?;
+        self.bytes += text.len();
         if style == ScalarStyle::Plain && text == "<<" {
             let problem = self.problem(Code::MergeKeyRefused, at, "merge keys are not used in contract files");
-            self.problems.push(problem.hint("write the members out"));
+            self.note(problem.hint("write the members out"));
         }
         let Some(Open { content: Content::Map { seen, key, .. }, .. }) = self.open.last_mut() else { return Ok(()) };
         let duplicate = !seen.insert(text.to_owned());
@@ -251,7 +274,7 @@ impl Builder<'_> {
         if duplicate {
             let message = format!("the key `{}` stands twice in this mapping", clip(text));
             let problem = self.problem(Code::DuplicateKey, at, message);
-            self.problems.push(problem.hint("keep one of them"));
+            self.note(problem.hint("keep one of them"));
         }
         Ok(())
     }
@@ -332,6 +355,21 @@ mod tests {
         check("a: &a [*a]\n", &[(Code::AliasUnknown, 1)]);
         let node = read("f.yaml", b"a: &a {b: 1}\nc: *a\n", Limits::default()).expect("honest alias");
         assert_eq!(node.to_json(), serde_json::json!({"a": {"b": 1}, "c": {"b": 1}}));
+    }
+
+    #[test]
+    fn aliases_of_one_long_text_are_bounded_by_its_bytes() {
+        let text = format!("a: &a {}\nb: [{}]\n", "x".repeat(20_000), vec!["*a"; 20].join(", "));
+        check(&text, &[(Code::AliasBudget, 2)]);
+        let nested = format!("a: &a {{k: &b [{}]}}\nb: [{}]\n", "x".repeat(20_000), vec!["*a"; 20].join(", "));
+        check(&nested, &[(Code::AliasBudget, 2)]);
+    }
+
+    #[test]
+    fn a_flood_of_problems_is_cut_with_a_word() {
+        let text: String = (0..500).map(|_| "a: 1\n").collect();
+        let problems = read("f.yaml", text.as_bytes(), Limits::default()).expect_err("duplicates");
+        assert_eq!((problems.len(), problems[100].code), (101, Code::MoreProblems));
     }
 
     #[test]
