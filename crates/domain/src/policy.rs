@@ -135,6 +135,70 @@ impl GateRule {
     }
 }
 
-const STATIC_CHECKS: &[&str] = &[];
-const CONFORMANCE_CHECKS: &[&str] = &[];
-const SECURITY_CHECKS: &[&str] = &[];
+const STATIC_CHECKS: &[&str] = &[
+    "contract.pins",
+    "a2a.card.required",
+    "a2a.card.interface_supported",
+    "a2a.card.required_extension",
+    "a2a.card.pinned",
+    "a2a.card.skill_ids",
+];
+
+const CONFORMANCE_CHECKS: &[&str] = &[
+    "a2a.version.accepted",
+    "a2a.version.enforced",
+    "a2a.message.response",
+    "a2a.skill.content_mode",
+    "a2a.skill.artifact",
+    "a2a.skill.artifact_schema",
+    "a2a.task.machine",
+    "a2a.task.terminal_message",
+    "a2a.stream.works",
+    "a2a.stream.undeclared",
+    "a2a.error.codes",
+    "a2a.error.shape",
+];
+
+const SECURITY_CHECKS: &[&str] = &[
+    "a2a.auth.missing",
+    "a2a.auth.expired",
+    "a2a.auth.foreign",
+    "a2a.auth.accepted",
+    "a2a.tenant.cross",
+    "a2a.tenant.existence",
+    "a2a.error.leak",
+];
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::{Gate, Layer};
+
+    use super::Policy;
+
+    #[test]
+    fn policy_one_asks_for_four_layers_and_has_a_rule_for_every_gate() {
+        let policy = Policy::one();
+        let mut layers: Vec<Layer> = policy.gates.values().flat_map(|rule| rule.layers.clone()).collect();
+        layers.sort_unstable();
+        layers.dedup();
+        assert_eq!(layers, [Layer::Declaration, Layer::Schema, Layer::Protocol, Layer::Authorization]);
+        assert!(Gate::ALL.into_iter().all(|gate| policy.rule(gate).is_some()));
+        for gate in [Gate::Static, Gate::Conformance, Gate::Security, Gate::Canary, Gate::Active] {
+            assert!(policy.rule(gate).is_some_and(|rule| !rule.checks.is_empty()), "{gate}");
+        }
+    }
+
+    /// L-07: whatever is tightened, the digest says so.
+    #[test]
+    fn any_change_of_a_policy_changes_its_digest() {
+        let one = Policy::one();
+        assert_eq!(one.digest(), Policy::one().digest());
+        let mut other = one.clone();
+        other.gates.get_mut(&Gate::Static).unwrap().max_age_seconds -= 1;
+        assert_ne!(one.digest(), other.digest());
+        let read: Policy = serde_json::from_str(&serde_json::to_string(&one).unwrap()).unwrap();
+        assert_eq!(read.digest(), one.digest());
+        let more = serde_json::to_string(&one).unwrap().replacen('{', "{\"surprise\":1,", 1);
+        assert!(serde_json::from_str::<Policy>(&more).is_err(), "an unknown key is not ignored");
+    }
+}

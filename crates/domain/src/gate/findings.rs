@@ -29,10 +29,11 @@ pub(super) fn judge(facts: &GateFacts<'_>, rule: &GateRule, reasons: &mut Vec<Ga
     profiles(&required, activated, rule)
 }
 
-/// A finding of a required layer, or of a required check of any layer, that is no mere warning.
+/// What decides: everything of a required layer or check, and a FAIL wherever it is: what was seen to be broken is not
+/// overlooked because nobody asked. Mere warnings never decide.
 fn counts(finding: &Finding, rule: &GateRule) -> bool {
-    finding.severity == Severity::Error
-        && (rule.layers.contains(&finding.layer) || rule.checks.contains(&finding.check))
+    let required = || rule.layers.contains(&finding.layer) || rule.checks.contains(&finding.check);
+    finding.severity == Severity::Error && (finding.verdict.outcome() == Outcome::Fail || required())
 }
 
 fn concerns(finding: &Finding, activated: &[Profile]) -> bool {

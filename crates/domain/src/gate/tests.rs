@@ -185,6 +185,18 @@ fn a_pass_of_another_profile_does_not_stand_in() {
     check(&unbound, GateOutcome::Inconclusive, &["LAYER_WITHOUT_PASS"]);
 }
 
+/// Behaviour is not asked for by policy 1; a lie about it that was seen fails all the same, what could not be told does not.
+#[test]
+fn a_layer_that_nobody_asked_for_can_fail_and_cannot_hold_up() {
+    let beside = |outcome| {
+        Case::with(Gate::Security, |c| {
+            only(&mut c.findings, Layer::Behavior, vec![finding(Layer::Behavior, outcome, Some(profile()))]);
+        })
+    };
+    check(&beside(Fail), GateOutcome::Fail, &["TERMINAL_STATE_REOPENED"]);
+    check(&beside(Inconclusive), GateOutcome::Pass, &[]);
+}
+
 #[test]
 fn a_warning_neither_fails_nor_passes_a_layer() {
     let warning = |outcome| Finding { severity: Severity::Warning, ..finding(Layer::Schema, outcome, Some(profile())) };
