@@ -49,6 +49,12 @@ impl Clock for SetClock {
 // === impl CountedIds ===
 
 impl CountedIds {
+    /// Counts on from `given`, as if so many were given out already.
+    #[must_use]
+    pub const fn from(given: u64) -> Self {
+        Self { given: AtomicU64::new(given) }
+    }
+
     fn count(&self) -> u64 {
         self.given.fetch_add(1, Ordering::SeqCst) + 1
     }

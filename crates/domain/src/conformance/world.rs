@@ -62,6 +62,13 @@ impl<'a> World<'a> {
         world
     }
 
+    /// The store that another process left behind; this one gives out other ids.
+    pub async fn taken_up(bench: &'a dyn Bench) -> Self {
+        let (clock, ids, failpoints) = (Arc::default(), Arc::new(CountedIds::from(1_000)), Arc::default());
+        let store = bench.open(ports(&clock, &ids, &failpoints)).await;
+        Self { bench, store, clock, ids, failpoints }
+    }
+
     /// Ends the process and starts it again.
     pub async fn restart(self) -> Self {
         let Self { bench, store, clock, ids, failpoints } = self;

@@ -61,7 +61,7 @@ fn table() -> String {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test that writes the page when it is asked to")]
-fn the_page_says_what_the_machine_does() {
+fn the_generated_page_says_what_the_machine_does() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lifecycle.md");
     let page = table();
     if std::env::var_os("BLESS").is_some() {
