@@ -10,11 +10,11 @@ mod machine;
 mod response;
 mod stream_closes;
 mod stream_order;
-mod stream_undeclared;
 mod stream_works;
 mod terminal_kept;
 mod terminal_message;
 mod timestamps;
+mod undeclared;
 mod version;
 mod version_accepted;
 
@@ -24,9 +24,9 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(response::Response),
         Box::new(version_accepted::VersionAccepted),
         Box::new(version::VersionEnforced),
-        Box::new(stream_undeclared::StreamUndeclared),
         Box::new(stream_works::StreamWorks),
     ];
+    out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.extend(stream_order::StreamOrder::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(stream_closes::StreamCloses));
     out.push(Box::new(machine::Machine));

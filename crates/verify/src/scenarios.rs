@@ -29,11 +29,11 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(cancel::Cancel),
         Box::new(unknown::UnknownTask),
         Box::new(version::Version),
-        Box::new(undeclared::UndeclaredStream),
         Box::new(rpc::InvalidRequest),
         Box::new(public::Public),
         Box::new(tenant::CrossTenant),
     ];
+    out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out.extend(credential::Credential::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out
 }

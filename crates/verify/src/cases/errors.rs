@@ -25,7 +25,7 @@ static SPEC: CheckSpec = CheckSpec {
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["E-01", "G-02"],
-    reads: Reads::Any(&[terminal::ID, unknown::ID, version::ID, undeclared::ID, rpc::ID]),
+    reads: Reads::Any(&[terminal::ID, unknown::ID, version::ID, undeclared::STREAM, rpc::ID]),
     depends: &[Input::Candidate, Input::Contract],
     reasons: &[
         ReasonCode::ErrorNotRefused,
@@ -67,7 +67,7 @@ const CONDITIONS: [Condition; 9] = [
     condition("terminal_task_canceled", terminal::ID, Some((terminal::AXIS, terminal::CANCEL)), "CancelTask"),
     condition("unknown_task", unknown::ID, None, "GetTask"),
     condition("unsupported_protocol_version", version::ID, Some((version::AXIS, version::UNSUPPORTED)), "SendMessage"),
-    condition("undeclared_streaming", undeclared::ID, None, "SendStreamingMessage"),
+    condition("undeclared_streaming", undeclared::STREAM, None, "SendStreamingMessage"),
     condition("unknown_method", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Method.as_str())), ""),
     condition("invalid_params", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Params.as_str())), ""),
     condition("invalid_request", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Envelope.as_str())), ""),

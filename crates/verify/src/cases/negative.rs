@@ -68,7 +68,7 @@ fn means(name: NegativeName) -> Means {
         N::RequiredExtensionNotSupported => Means::Declared("C-08"),
         N::InvalidJsonRpcEnvelope => Means::Driven(&[rpc::ID], "E-02"),
         N::UnsupportedProtocolVersion => Means::Driven(&[version::ID], "I-03"),
-        N::UndeclaredStreamingRequest | N::UnsupportedCapability => Means::Driven(&[undeclared::ID], "I-05"),
+        N::UndeclaredStreamingRequest | N::UnsupportedCapability => Means::Driven(&[undeclared::STREAM], "I-05"),
         N::TerminalTaskMessageAppend => Means::Driven(&[terminal::ID], "T-04"),
         N::CrossTenantTaskAccess => Means::Driven(&[tenant::ID], "T-05"),
         N::ExpiredTaskCredential => Means::Driven(&[credential::EXPIRED], "Z-02"),

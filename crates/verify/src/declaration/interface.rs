@@ -86,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Driven, World, caught, passes, warnings};
+    use crate::testing::{Driven, World, caught, edit_document, passes, warnings};
 
     fn second(binding: &str, activate: &str) -> Driven {
         let mut world = World::with_card(|card| {
@@ -110,7 +110,10 @@ mod tests {
         caught(&Supported, &second("GRPC", "a2a-grpc-1.0"), ReasonCode::InterfaceUnsupported);
         let only = World::with_card(|card| card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0"));
         caught(&Supported, &only.drive(), ReasonCode::InterfaceUnsupported);
-        caught(&Supported, &second("JSONRPC", "a2a-jsonrpc-7.0"), ReasonCode::InterfaceUnsupported);
+        let mut gone = second("GRPC", "a2a-jsonrpc-1.0");
+        let card = World::with_card(|card| card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0")).card;
+        edit_document(&mut gone.run, CARD, card.to_string().as_bytes());
+        caught(&Supported, &gone, ReasonCode::InterfaceUnsupported);
     }
 
     #[test]

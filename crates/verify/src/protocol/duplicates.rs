@@ -1,6 +1,6 @@
 //! `a2a.stream.duplicates`: no event of a stream is delivered twice as if it were new (T-07).
 
-use ostiary_protocol::a2a::{Answer, StreamItem, reply::Item};
+use ostiary_protocol::a2a::{Answer, StreamItem, card::Capability, reply::Item};
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     check::{Check, CheckSpec, Input, Reads},
     discover::CARD,
     facts::Facts,
-    protocol::stream_undeclared::declares_streaming,
+    protocol::undeclared::declares,
     scenarios::stream,
 };
 
@@ -38,7 +38,7 @@ impl Check for Duplicates {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        if !declares_streaming(facts) {
+        if !declares(facts, Capability::Streaming) {
             return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
         }
         let window = facts.bundle().temporal.duplicate_event_window.and_then(|w| usize::try_from(w).ok());

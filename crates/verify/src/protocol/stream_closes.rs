@@ -1,6 +1,6 @@
 //! `a2a.stream.closes`: a task's stream ends with its terminal state.
 
-use ostiary_protocol::a2a::StreamItem;
+use ostiary_protocol::a2a::{StreamItem, card::Capability};
 use ostiary_record::{End, EventRef, Finding, Gate, Layer, ReasonCode, Seq, Severity};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     check::{Check, CheckSpec, Input, Reads},
     discover::CARD,
     facts::Facts,
-    protocol::stream_undeclared::declares_streaming,
+    protocol::undeclared::declares,
     scenarios::stream,
 };
 
@@ -35,7 +35,7 @@ impl Check for StreamCloses {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        if !declares_streaming(facts) {
+        if !declares(facts, Capability::Streaming) {
             return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
         }
         let asked = answers::asking(facts, "SendStreamingMessage");

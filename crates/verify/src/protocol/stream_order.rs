@@ -1,7 +1,7 @@
 //! `a2a.stream.first` and `a2a.stream.items`: a stream begins with its task or is one message, and then carries
 //! updates of that task only.
 
-use ostiary_protocol::a2a::StreamItem;
+use ostiary_protocol::a2a::{StreamItem, card::Capability};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Seq, Severity};
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     check::{Check, CheckSpec, Input, Reads},
     discover::CARD,
     facts::Facts,
-    protocol::stream_undeclared::declares_streaming,
+    protocol::undeclared::declares,
     scenarios::stream,
 };
 
@@ -66,7 +66,7 @@ impl Check for StreamOrder {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        if !declares_streaming(facts) {
+        if !declares(facts, Capability::Streaming) {
             return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
         }
         let judge = |a: &Answered<'_>| {

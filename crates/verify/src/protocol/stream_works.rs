@@ -1,6 +1,6 @@
 //! `a2a.stream.works`: declared streaming really streams, to a state where the task stands still (I-09, A-05).
 
-use ostiary_protocol::a2a::{Answer, StreamItem};
+use ostiary_protocol::a2a::{Answer, StreamItem, card::Capability};
 use ostiary_record::{End, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     check::{Check, CheckSpec, Input, Reads},
     discover::CARD,
     facts::Facts,
-    protocol::stream_undeclared::declares_streaming,
+    protocol::undeclared::declares,
     scenarios::stream,
 };
 
@@ -45,7 +45,7 @@ impl Check for StreamWorks {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        if !declares_streaming(facts) {
+        if !declares(facts, Capability::Streaming) {
             return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
         }
         answers::asking(facts, "SendStreamingMessage").iter().flat_map(|a| judge(facts, a)).collect()

@@ -1,6 +1,6 @@
-//! Asks for a stream that the card does not declare.
+//! Asks for what the card does not declare: a stream, a callback, the extended card.
 
-use ostiary_protocol::a2a::Operation;
+use ostiary_protocol::a2a::{Card, Operation, card::Capability, operation::PushConfig};
 use ostiary_record::{
     Axes,
     ports::{BoxFuture, CouldNotRun},
@@ -10,39 +10,78 @@ use crate::{
     plan::PlanInput,
     scenario::{Clearance, Control, Role, Scenario, ScenarioSpec},
     scenarios::{
-        client::{Client, message},
+        client::{Client, Led, led_to, message},
         example, send,
     },
     stage::Stage,
 };
 
-/// Its name.
-pub(crate) const ID: &str = "a2a.stream.undeclared";
+/// A stream.
+pub(crate) const STREAM: &str = "a2a.stream.undeclared";
+/// A callback.
+pub(crate) const PUSH: &str = "a2a.push.undeclared";
+/// The extended card.
+pub(crate) const EXTENDED_CARD: &str = "a2a.extended_card.undeclared";
 
-/// A stream that is not declared must be refused.
-pub(super) struct UndeclaredStream;
+/// A capability that the card does not declare must be refused; they differ in the operation alone.
+pub(super) struct Undeclared {
+    spec: &'static ScenarioSpec,
+    capability: Capability,
+}
 
-static SPEC: ScenarioSpec = ScenarioSpec {
-    control: Control::By(send::ID),
-    clearance: Clearance::Write,
-    ..ScenarioSpec::new(ID, "A stream is asked for although the card declares none.")
-};
+const fn spec(id: &'static str, summary: &'static str) -> ScenarioSpec {
+    ScenarioSpec { control: Control::By(send::ID), clearance: Clearance::Write, ..ScenarioSpec::new(id, summary) }
+}
 
-impl Scenario for UndeclaredStream {
+static OF_STREAM: ScenarioSpec = spec(STREAM, "A stream is asked for although the card declares none.");
+static OF_PUSH: ScenarioSpec = spec(PUSH, "A callback is registered although the card declares no push notifications.");
+static OF_CARD: ScenarioSpec = spec(EXTENDED_CARD, "The extended card is asked for although the card declares none.");
+
+// === impl Undeclared ===
+
+impl Undeclared {
+    /// All three.
+    pub(super) const ALL: [Self; 3] = [
+        Self { spec: &OF_STREAM, capability: Capability::Streaming },
+        Self { spec: &OF_PUSH, capability: Capability::PushNotifications },
+        Self { spec: &OF_CARD, capability: Capability::ExtendedAgentCard },
+    ];
+}
+
+impl Scenario for Undeclared {
     fn spec(&self) -> &'static ScenarioSpec {
-        &SPEC
+        self.spec
     }
 
     fn variants(&self, input: &PlanInput<'_>) -> Vec<Axes> {
-        if input.declares("streaming") { Vec::new() } else { input.each_profile() }
+        let card = input.discovered.card.as_ref().map(|v| Card::new(v.clone()));
+        let declared = card.is_some_and(|c| c.capability(self.capability) == Some(true));
+        if declared { Vec::new() } else { input.each_profile() }
     }
 
     fn drive<'s>(&'s self, stage: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
-        Box::pin(async move {
-            let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
-            let mut client = Client::open(stage, Role::Primary).await?;
-            let request = message(stage, &example.parts);
-            client.call(stage, Operation::SendStreamingMessage(request)).await.map(drop)
-        })
+        Box::pin(drive(stage, self.capability))
     }
+}
+
+async fn drive(stage: &mut Stage<'_>, capability: Capability) -> Result<(), CouldNotRun> {
+    let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
+    let mut client = Client::open(stage, Role::Primary).await?;
+    let operation = match capability {
+        Capability::Streaming => Operation::SendStreamingMessage(message(stage, &example.parts)),
+        Capability::ExtendedAgentCard => Operation::GetExtendedAgentCard,
+        Capability::PushNotifications => {
+            // a callback for a task of one's own, so that nothing but the capability is missing
+            let request = message(stage, &example.parts);
+            let reply = client.call(stage, Operation::SendMessage(request)).await?;
+            let task_id = match led_to(&reply) {
+                Led::Task(task) => task.id,
+                Led::Message | Led::Nowhere(_) => stage.fresh("no-such-task"),
+            };
+            // a name that no resolver knows: nobody is called, should the agent take it
+            let url = "https://callback.invalid/a2a".to_owned();
+            Operation::CreateTaskPushNotificationConfig(PushConfig { task_id, url, ..PushConfig::default() })
+        }
+    };
+    client.call(stage, operation).await.map(drop)
 }

@@ -89,6 +89,8 @@ impl Agent {
             "SendMessage" => self.send(id, params, tenant),
             "SendStreamingMessage" if self.card["capabilities"]["streaming"] == true => self.stream(id, params, tenant),
             "SendStreamingMessage" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
+            "CreateTaskPushNotificationConfig" => error(id, -32003, Some("PUSH_NOTIFICATION_NOT_SUPPORTED")),
+            "GetExtendedAgentCard" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             "GetTask" | "CancelTask" => self.on_task(id, method, params, tenant),
             _ => error(id, -32601, None),
         }

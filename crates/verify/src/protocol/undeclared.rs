@@ -1,0 +1,190 @@
+//! `a2a.stream.undeclared`, `a2a.push.undeclared`, `a2a.extended_card.undeclared`: a capability that the card does not
+//! declare is refused with the error that the specification names (I-05, I-06, I-07).
+
+use ostiary_protocol::a2a::{Card, ErrorKind, card::Capability};
+use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
+
+use crate::{
+    answers,
+    check::{Check, CheckSpec, Input, Reads},
+    discover::CARD,
+    facts::Facts,
+    refusal::{self, Refusal},
+    scenarios::undeclared,
+};
+
+/// One of the three checks: they differ in the capability and in how it must be refused.
+pub(super) struct Undeclared {
+    spec: &'static CheckSpec,
+    capability: Capability,
+    operation: &'static str,
+    named: &'static [ErrorKind],
+    tolerated: &'static [ErrorKind],
+}
+
+const fn spec(
+    id: &'static str,
+    summary: &'static str,
+    covers: &'static [&'static str],
+    reads: &'static [&'static str],
+    liar: &'static str,
+) -> CheckSpec {
+    CheckSpec {
+        id,
+        version: 1,
+        summary,
+        layer: Layer::Protocol,
+        gate: Gate::Conformance,
+        covers,
+        reads: Reads::Each(reads),
+        depends: &[Input::Candidate, Input::Card],
+        reasons: &[
+            ReasonCode::UndeclaredCapabilityServed,
+            ReasonCode::ErrorCodeMismatch,
+            ReasonCode::ResponseMalformed,
+        ],
+        severity: Severity::Error,
+        liar,
+    }
+}
+
+static STREAM: CheckSpec = spec(
+    "a2a.stream.undeclared",
+    "A stream that the card does not declare is refused with UnsupportedOperationError.",
+    &["I-05", "I-08", "G-01"],
+    &[undeclared::STREAM],
+    "a_served_stream_is_caught",
+);
+static PUSH: CheckSpec = spec(
+    "a2a.push.undeclared",
+    "A callback is refused with PushNotificationNotSupportedError where the card declares no push notifications.",
+    &["I-06", "I-08", "G-01"],
+    &[undeclared::PUSH],
+    "a_taken_callback_is_caught",
+);
+static EXTENDED_CARD: CheckSpec = spec(
+    "a2a.extended_card.undeclared",
+    "The extended card is refused with UnsupportedOperationError where the card declares none.",
+    &["I-07", "I-08", "G-01"],
+    &[undeclared::EXTENDED_CARD],
+    "a_served_extended_card_is_caught",
+);
+
+// === impl Undeclared ===
+
+impl Undeclared {
+    /// All three.
+    pub(super) const ALL: [Self; 3] = [
+        Self {
+            spec: &STREAM,
+            capability: Capability::Streaming,
+            operation: "SendStreamingMessage",
+            named: &[ErrorKind::UnsupportedOperation],
+            tolerated: &[],
+        },
+        Self {
+            spec: &PUSH,
+            capability: Capability::PushNotifications,
+            operation: "CreateTaskPushNotificationConfig",
+            named: &[ErrorKind::PushNotificationNotSupported],
+            tolerated: &[ErrorKind::UnsupportedOperation],
+        },
+        Self {
+            spec: &EXTENDED_CARD,
+            capability: Capability::ExtendedAgentCard,
+            operation: "GetExtendedAgentCard",
+            named: &[ErrorKind::UnsupportedOperation],
+            tolerated: &[ErrorKind::ExtendedAgentCardNotConfigured],
+        },
+    ];
+}
+
+impl Check for Undeclared {
+    fn spec(&self) -> &'static CheckSpec {
+        self.spec
+    }
+
+    fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
+        if declares(facts, self.capability) {
+            return vec![facts.not_applicable(CARD, format!("/capabilities/{}", self.capability.member()))];
+        }
+        let served = ReasonCode::UndeclaredCapabilityServed;
+        let refusal = Refusal { named: self.named, tolerated: self.tolerated, served };
+        answers::asking(facts, self.operation).iter().flat_map(|a| refusal::judge(facts, a, refusal)).collect()
+    }
+}
+
+/// Whether the card declares a capability.
+pub(super) fn declares(facts: &Facts<'_>, capability: Capability) -> bool {
+    facts.card().is_some_and(|v| Card::new(v.clone()).capability(capability) == Some(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::Outcome;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::{Driven, Edit, World, caught, is, passes};
+
+    fn answering(check: &Undeclared, member: &str, answer: &Value) -> Driven {
+        World::without_streaming().drive().edit(|i| {
+            if i.scenario != check.spec.id || i.operation != check.operation {
+                return Edit::Keep;
+            }
+            Edit::Replace(if member == "result" { i.with_result(answer.clone()) } else { i.with_error(answer.clone()) })
+        })
+    }
+
+    fn is_caught_when_served(check: &Undeclared, result: &Value) {
+        caught(check, &answering(check, "result", result), ReasonCode::UndeclaredCapabilityServed);
+    }
+
+    #[test]
+    fn refused_capabilities_pass() {
+        let driven = World::without_streaming().drive();
+        let silent = World::with_card(|c| c["capabilities"] = json!({})).drive();
+        for check in &Undeclared::ALL {
+            passes(check, &driven);
+            passes(check, &silent);
+        }
+    }
+
+    #[test]
+    fn a_served_stream_is_caught() {
+        let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
+        is_caught_when_served(&Undeclared::ALL[0], &task);
+    }
+
+    #[test]
+    fn a_taken_callback_is_caught() {
+        is_caught_when_served(
+            &Undeclared::ALL[1],
+            &json!({"taskId": "t", "id": "p", "url": "https://callback.invalid/"}),
+        );
+    }
+
+    #[test]
+    fn a_served_extended_card_is_caught() {
+        is_caught_when_served(&Undeclared::ALL[2], &json!({"name": "more", "skills": []}));
+    }
+
+    #[test]
+    fn a_refusal_for_another_reason_is_caught() {
+        for check in &Undeclared::ALL {
+            let other = answering(check, "error", &json!({"code": -32601, "message": "no"}));
+            caught(check, &other, ReasonCode::ErrorCodeMismatch);
+        }
+    }
+
+    #[test]
+    fn what_is_declared_does_not_apply() {
+        let all = World::with_card(|c| {
+            c["capabilities"] = json!({"streaming": true, "pushNotifications": true, "extendedAgentCard": true});
+        });
+        let driven = all.drive();
+        for check in &Undeclared::ALL {
+            is(check, &driven, Outcome::NotApplicable);
+        }
+    }
+}
