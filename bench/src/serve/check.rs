@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use jiff::SignedDuration;
 use ostiary_admission::Index;
 use ostiary_canon::dsse::Keyring;
-use ostiary_domain::{Clock, NoFailpoints};
+use ostiary_domain::{Clock, NoFailpoints, ports::StorePorts};
 use ostiary_server::{
     RolesOf, TokenConfig,
     auth::{Role, TokenTable},
@@ -18,7 +18,7 @@ use ostiary_server::{
     system::{EntropyIds, SystemClock},
     wake::Wake,
 };
-use ostiary_store_sqlite::{SqliteStore, StorePorts};
+use ostiary_store_sqlite::SqliteStore;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -61,7 +61,7 @@ fn guard() -> Result<Guard> {
 /// The way to a real database, which a check must not take.
 async fn feed(directory: &TempDir, index: &Arc<Index>, clock: &Arc<dyn Clock>) -> Result<Arc<Feed>> {
     let ids = Arc::new(EntropyIds::new(Arc::clone(clock), Arc::new(SystemEntropy)));
-    let ports = StorePorts { clock: Arc::clone(clock), ids, failpoints: Arc::new(NoFailpoints) };
+    let ports = StorePorts::new(Arc::clone(clock), ids);
     let store = SqliteStore::open(&directory.path().join("ostiary.sqlite"), ports).await?;
     Ok(Arc::new(Feed::new(FeedParts {
         store: Arc::new(store),
