@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Mutex};
 
 use ostiary_contract::Bundle;
-use ostiary_record::{Gate, NoSink, Outcome, Report, Run, RunEvent, RunSink};
+use ostiary_record::{Gate, NoSink, Outcome, ReasonCode, Report, Run, RunEvent, RunSink};
 use ostiary_sample::{Authority, Config, Lie, Lies, PlanningAgent, Running, Trust};
 use ostiary_verify::{Harness, JudgeOptions, judge, recording_file};
 use ostiary_worker::{
@@ -39,11 +39,14 @@ struct Stage {
 }
 
 async fn stage(lies: Lies) -> Stage {
+    stage_of(&bundle(), lies).await
+}
+
+async fn stage_of(bundle: &Bundle, lies: Lies) -> Stage {
     let dir = tempfile::tempdir().unwrap();
     let authority = Authority::generate().unwrap();
     let first = place(dir.path(), &authority.root_pem(), |text| text);
     let trust = Trust::from_jwks(DEFAULT_ISSUER, AUDIENCE, &signer(&first).unwrap().jwks()).unwrap();
-    let bundle = bundle();
     let card = bundle.card.as_ref().unwrap().bytes.clone();
     let tls = Some(authority.issue(&["planning.example.test"]).unwrap());
     let agent = PlanningAgent::start(Config { tls, lies, ..Config::new(card, trust) }).await.unwrap();
@@ -53,9 +56,12 @@ async fn stage(lies: Lies) -> Stage {
 }
 
 async fn verify(stage: &Stage, gate: Option<Gate>) -> (Run, Report) {
-    let bundle = bundle();
+    verify_bundle(stage, &bundle(), gate).await
+}
+
+async fn verify_bundle(stage: &Stage, bundle: &Bundle, gate: Option<Gate>) -> (Run, Report) {
     let run = LocalRun {
-        bundle: &bundle,
+        bundle,
         place: &stage.place,
         gate,
         only: Vec::new(),
@@ -115,19 +121,56 @@ async fn a_whole_run_is_judged_again_from_its_file_to_the_same_report() {
     stage.agent.stop().await;
 }
 
+/// The code by which each lie must be caught.
+const fn code(lie: Lie) -> ReasonCode {
+    match lie {
+        Lie::TextArtifact => ReasonCode::ContentModeMismatch,
+        Lie::ReopenTerminal => ReasonCode::TerminalStateReopened,
+        Lie::DropArtifact => ReasonCode::ArtifactMissing,
+        Lie::CutStream => ReasonCode::StreamTruncated,
+        Lie::LateStream => ReasonCode::StreamNotIncremental,
+        Lie::TimeBack => ReasonCode::TimestampBackwards,
+        Lie::DuplicateEvent => ReasonCode::DuplicateEventMishandled,
+        Lie::LeakStackTrace => ReasonCode::ErrorDataLeak,
+        Lie::ServeForeignTasks => ReasonCode::CrossTenantAccess,
+        Lie::AcceptAnyVersion => ReasonCode::VersionNotEnforced,
+        Lie::AcceptExpiredToken => ReasonCode::CredentialExpiredAccepted,
+        Lie::AcceptForgedToken => ReasonCode::CredentialForeignAccepted,
+        Lie::AllowAnonymous => ReasonCode::CredentialNotRequired,
+        Lie::AcceptTerminalMessage => ReasonCode::TerminalTaskMessageAccepted,
+        Lie::ServeUndeclaredStreaming | Lie::ServeUndeclaredPush => ReasonCode::UndeclaredCapabilityServed,
+        Lie::RequiredExtension => ReasonCode::RequiredExtensionUnsupported,
+        Lie::DuplicateSkillId => ReasonCode::SkillIdDuplicate,
+    }
+}
+
+/// The bundle whose card makes the lie one: streaming cannot be undeclared where it is declared.
+fn bundle_for(lie: Lie) -> Bundle {
+    let mut files = bundle().files;
+    if lie == Lie::ServeUndeclaredStreaming {
+        let card = String::from_utf8(files["agent-card.json"].to_vec()).unwrap();
+        let card = card.replace("\"streaming\": true", "\"streaming\": false");
+        files.insert("agent-card.json".to_owned(), card.into());
+    }
+    Bundle::load(&files).unwrap_or_else(|p| panic!("{p}"))
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn each_lie_of_the_agent_is_caught() {
+async fn each_lie_of_the_agent_is_caught_by_its_code() {
     let mut missed = BTreeMap::new();
     for lie in Lie::ALL {
-        let stage = stage([*lie].into_iter().collect()).await;
-        let (_, report) = verify(&stage, None).await;
-        let failed = report.findings.iter().any(|f| f.finding.verdict.outcome() == Outcome::Fail);
-        if !failed {
+        let bundle = bundle_for(*lie);
+        let stage = stage_of(&bundle, [*lie].into_iter().collect()).await;
+        let (_, report) = verify_bundle(&stage, &bundle, None).await;
+        let caught = report
+            .findings
+            .iter()
+            .any(|f| f.finding.verdict.outcome() == Outcome::Fail && f.reason_code == Some(code(*lie)));
+        if !caught {
             missed.insert(lie.name(), (report.verdict, told(&report)));
         }
         stage.agent.stop().await;
     }
-    // a late stream is a finding below error severity where the contract sets no gap
     assert!(missed.is_empty(), "{missed:#?}");
 }
 

@@ -1,14 +1,20 @@
 //! Judging: verdicts by layer, profile and gate, and what can never become a PASS.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    EventRef, Finding, Gate, Layer, Outcome, ReasonCode, Report, Run, Seq, Severity, Strength, Verdict,
+    Axes, EventRef, Finding, Gate, Layer, Outcome, ReasonCode, Report, Run, Seq, Severity, Strength, Verdict,
+    ports::{BoxFuture, CouldNotRun},
 };
-use ostiary_verify::{Check, CheckSpec, Control, Harness, JudgeOptions, Reads, Role, Scenario, judge, judge_check};
+use ostiary_verify::{
+    Check, CheckSpec, Control, Harness, JudgeOptions, PlanInput, Reads, Role, Scenario, ScenarioSpec, Stage, judge,
+    judge_check,
+};
 
-use crate::support::{Answer, OK, PROFILE, ask, ask_as, bundle, declared, request, run, says, spec, wants_200, world};
+use crate::support::{
+    Answer, OK, PROFILE, ask, ask_as, bundle, declared, outbound, request, run, says, spec, wants_200, world,
+};
 
 /// A harness of two live layers besides the declaration; `more` are further checks.
 fn harness(more: Vec<Box<dyn Check>>) -> Harness {
@@ -393,4 +399,58 @@ fn a_run_without_discovery_is_inconclusive() {
     let report = judge(&harness, &run, &bundle, &JudgeOptions::default());
     assert_eq!(reason(of(&report, "t.declared")), Some(ReasonCode::ScenarioNotRun));
     assert_ne!(report.verdict, Outcome::Pass);
+}
+
+/// Two variants, of which the second cannot be driven.
+struct Half;
+
+static HALF: ScenarioSpec = ScenarioSpec::new("s.half", "two variants");
+
+impl Scenario for Half {
+    fn spec(&self) -> &'static ScenarioSpec {
+        &HALF
+    }
+
+    fn variants(&self, input: &PlanInput<'_>) -> Vec<Axes> {
+        let with = |axes: &Axes, value: &str| {
+            let values = BTreeMap::from([("probe".to_owned(), value.to_owned())]);
+            Axes { values, ..axes.clone() }
+        };
+        input.each_profile().iter().flat_map(|axes| ["first", "second"].map(|v| with(axes, v))).collect()
+    }
+
+    fn drive<'s>(&'s self, stage: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
+        Box::pin(async move {
+            if stage.axes().values["probe"] == "second" {
+                return Err(CouldNotRun::Budget { calls: 0 });
+            }
+            let channel = stage.open(Role::Primary).await?;
+            stage.exchange(channel, outbound("half", "x")).await.map(drop)
+        })
+    }
+}
+
+#[test]
+fn a_pass_does_not_hold_for_variants_that_were_not_driven() {
+    let bundle = bundle(&[]);
+    let check = || wants_200("t.half", Layer::Protocol, Reads::Each(&["s.half"]));
+    let harness = Harness::of(vec![Box::new(Half)], vec![declared(), check()]);
+    let (_, report) = judged(&harness, &bundle, OK);
+    assert_eq!(reason(of(&report, "t.half")), Some(ReasonCode::BudgetExceeded));
+    let Verdict::Inconclusive { missing, .. } = &of(&report, "t.half").verdict else { panic!("a verdict") };
+    assert_eq!(missing.first().what, "scenario:s.half probe=second");
+    let (_, report) = judged(&harness, &bundle, Answer::Whole(500, Vec::new(), ""));
+    assert_eq!(of(&report, "t.half").verdict.outcome(), Outcome::Fail, "a failure holds all the same");
+}
+
+#[test]
+fn checks_that_were_named_are_asked_for_alone() {
+    let bundle = bundle(&[]);
+    let harness = harness(Vec::new());
+    let run = run(&harness, &request(&bundle), &world(|_, _| OK).ports);
+    let options = JudgeOptions { only: vec!["t.protocol".to_owned()], ..JudgeOptions::default() };
+    let report = judge(&harness, &run, &bundle, &options);
+    assert_eq!(report.findings.len(), 1);
+    assert_eq!((report.verdict, report.evaluation_eligible), (Outcome::Pass, false));
+    assert!(report.statement.contains("all checks but those asked for (t.protocol)"));
 }
