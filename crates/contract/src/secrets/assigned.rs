@@ -4,11 +4,11 @@ use super::{Hit, Pattern, pattern, synthetic};
 use crate::problem::Code;
 
 /// Words of which one is in every secret-like key.
-const NEEDLES: &[&str] = &["passw", "passphrase", "secret", "token", "key", "credential"];
+const NEEDLES: &[&str] = &["passw", "pwd", "passphrase", "secret", "token", "key", "credential"];
 
 static ASSIGNMENT: Pattern = Pattern::new(|| {
     pattern(
-        r#"(?i)["']?([A-Za-z0-9_.-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential)s?[A-Za-z0-9_.-]*)["']?\s*[:=]\s*["']?([^\s"',{}\[\]]{8,})"#,
+        r#"(?i)["']?([A-Za-z0-9_.-]*(?:passw(?:or)?d|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential)s?[A-Za-z0-9_.-]*)["']?\s*[:=]\s*["']?([^\s"',{}\[\]]{6,})"#,
     )
 });
 
@@ -16,6 +16,9 @@ static ASSIGNMENT: Pattern = Pattern::new(|| {
 const REFERENCES: &[&str] = &[
     "env", "file", "path", "url", "uri", "endpoint", "command", "name", "type", "id", "ref", "format", "ms", "policy",
 ];
+
+/// Words that stand where a password would and are none.
+const SAYS_NOTHING: &[&str] = &["string", "required", "optional", "hidden", "unknown", "forbidden", "unsupported"];
 
 /// Bits a character from which on a text of 16 characters is hardly a word: English identifiers stay below 3.4.
 const RANDOM_BITS: f64 = 3.5;
@@ -30,8 +33,7 @@ pub(super) fn hit(line: &str, lower: &str) -> Option<Hit> {
         if is_reference(key.as_str()) || synthetic(value.as_str()) || is_plain(value.as_str()) {
             return None;
         }
-        let password = key.as_str().to_ascii_lowercase().contains("pass");
-        let (rule, what) = if password && looks_chosen(value.as_str()) {
+        let (rule, what) = if is_password(key.as_str()) && !SAYS_NOTHING.contains(&value.as_str()) {
             ("password_assignment", "a password")
         } else if looks_random(value.as_str()) {
             ("secret_assignment", "a random value under a secret's name")
@@ -42,8 +44,8 @@ pub(super) fn hit(line: &str, lower: &str) -> Option<Hit> {
     })
 }
 
-/// Whether the key's last word says that the value only points to a secret.
-fn is_reference(key: &str) -> bool {
+/// The last word of a key, in any of the usual spellings: `clientSecret` → `secret`.
+fn last_word(key: &str) -> String {
     let mut words = String::new();
     for c in key.chars() {
         if c.is_ascii_uppercase() {
@@ -51,19 +53,22 @@ fn is_reference(key: &str) -> bool {
         }
         words.push(c.to_ascii_lowercase());
     }
-    words.rsplit(['_', '-', '.']).next().is_some_and(|last| REFERENCES.contains(&last))
+    words.rsplit(['_', '-', '.']).next().unwrap_or_default().to_owned()
+}
+
+/// Whether the key's last word says that the value only points to a secret.
+fn is_reference(key: &str) -> bool {
+    REFERENCES.contains(&last_word(key).as_str())
+}
+
+/// Whether the value is a password, which people choose: no randomness can be asked of it.
+fn is_password(key: &str) -> bool {
+    matches!(last_word(key).as_str(), "password" | "passwd" | "pwd" | "passphrase")
 }
 
 /// Addresses, pointers and digests are no secrets.
 fn is_plain(value: &str) -> bool {
     value.contains("://") || value.starts_with('/') || value.starts_with("sha256:")
-}
-
-/// A password that a person chose: a digit or a sign among letters.
-fn looks_chosen(value: &str) -> bool {
-    let letter = value.bytes().any(|b| b.is_ascii_alphabetic());
-    letter
-        && value.bytes().any(|b| b.is_ascii_digit() || !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')))
 }
 
 fn looks_random(value: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Credentials that show by their form alone.
 
-use super::{Hit, Pattern, pattern, synthetic};
+use super::{Hit, Pattern, masked, pattern, synthetic};
 use crate::problem::Code;
 
 struct Format {
@@ -9,7 +9,7 @@ struct Format {
     /// One of these, in lower case, is on every line that can match.
     needles: &'static [&'static str],
     pattern: Pattern,
-    /// Which group holds the value; a value that calls itself synthetic passes.
+    /// Which group holds the value: 0 = all of it, whose form alone is proof; else a part that may call itself synthetic.
     value: usize,
 }
 
@@ -120,8 +120,10 @@ impl Format {
         self.pattern.captures_iter(line).find_map(|captures| {
             let value = captures.get(self.value)?;
             let hit = Hit { rule: self.rule, what: self.what, start: value.start(), code: Code::SecretFound };
-            // A private key is one whatever it calls itself.
-            (self.rule == "private_key" || !synthetic(value.as_str())).then_some(hit)
+            // What has the form of a credential is refused whatever it calls itself; only what is crossed out is none.
+            let none =
+                if self.value == 0 { masked(&value.as_str().to_ascii_lowercase()) } else { synthetic(value.as_str()) };
+            (!none).then_some(hit)
         })
     }
 }
