@@ -78,7 +78,7 @@ impl Console {
         R: IntoIterator<Item = String>,
     {
         let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
         if colours() {
             table.enforce_styling();
         } else {

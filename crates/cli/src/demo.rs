@@ -4,6 +4,8 @@
 //! the router's questions go over gRPC. Only the clock of the control plane is ours, so that evidence can expire while
 //! one watches. Start at [`Demo`]; `story.rs` is the plot, `world.rs` the stage.
 
+use std::sync::{Mutex, PoisonError};
+
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -72,6 +74,7 @@ pub(crate) struct Check {
 pub(crate) struct Narrator {
     console: Console,
     bar: ProgressBar,
+    last: Mutex<String>,
 }
 
 // === impl Demo ===
@@ -103,11 +106,16 @@ impl Narrator {
     fn new(console: Console) -> Self {
         let bar = if console.live() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         bar.enable_steady_tick(std::time::Duration::from_millis(100));
-        Self { console, bar }
+        Self { console, bar, last: Mutex::default() }
     }
 
-    /// A step of the story.
+    /// A step of the story; what was said just now is not said again.
     pub(crate) fn say(&self, text: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last == text {
+            return;
+        }
+        text.clone_into(&mut last);
         match self.console.live() {
             true => self.bar.set_message(text.to_owned()),
             false => self.console.note(text),
