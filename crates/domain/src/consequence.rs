@@ -64,11 +64,9 @@ fn passed(judged: &Judged<'_>, now: Timestamp) -> Consequence {
         | State::StaticValidated { .. }
         | State::ConformanceVerified { .. }
         | State::SecurityVerified { .. } => {
-            if state.next_gate() == Some(gate) {
-                onward(judged, gate)
-            } else {
-                Consequence::default()
-            }
+            // An older gate that was run again clears the way for the one that waits.
+            let again = || Consequence { next: state.next_gate(), ..Consequence::default() };
+            if state.next_gate() == Some(gate) { onward(judged, gate) } else { again() }
         }
         State::RegistryAdmitted { .. } if gate == Gate::Canary => enter(judged, |subject, evidence| {
             Event::CanaryStarted { subject, evidence, weight: judged.policy.canary_weight }

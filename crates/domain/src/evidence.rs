@@ -93,6 +93,30 @@ pub struct NewEvidence {
     pub expires_at: Timestamp,
 }
 
+/// What a gate's result must be about, to found anything (P-04).
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The try.
+    pub version: &'a VersionRef,
+    /// The digests.
+    pub subject: &'a Subject,
+    /// The policy.
+    pub policy: Digest,
+}
+
+/// The newest result of `gate` that tells anything: what an admission rests on, or is refused for.
+///
+/// A result that could not tell does not take away what an older one has shown; evidence that was only kept founds nothing.
+#[must_use]
+pub fn newest_telling<'a>(evidence: &'a [EvidenceRecord], gate: Gate, about: &About<'_>) -> Option<&'a EvidenceRecord> {
+    evidence
+        .iter()
+        .filter(|e| e.gate == gate && e.version == *about.version && e.standing == Standing::Decided)
+        .filter(|e| e.subject == *about.subject && e.policy == about.policy)
+        .filter(|e| matches!(e.outcome, Outcome::Pass | Outcome::Fail))
+        .max_by_key(|e| e.recorded)
+}
+
 // === impl EvidenceRecord ===
 
 impl EvidenceRecord {

@@ -122,3 +122,23 @@ async fn opening_twice_migrates_once() {
         store.close().await;
     }
 }
+
+/// Migrations are append-only; what they add up to stands in one readable file.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test that writes the page when it is asked to")]
+async fn the_generated_schema_is_what_the_migrations_make() {
+    let bench = FileBench::new();
+    let store = SqliteStore::open(&bench.file(), ports()).await.expect("the file opens");
+    store.close().await;
+    let options = SqliteConnectOptions::new().filename(bench.file());
+    let mut conn = SqliteConnection::connect_with(&options).await.expect("the file opens");
+    let tables =
+        "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE '_sqlx%' ORDER BY type DESC, name";
+    let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut conn).await.expect("the tables");
+    let schema = tables.join(";\n\n") + ";\n";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations/sqlite.schema.sql");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &schema).expect("it is written");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), schema, "run with BLESS=1");
+}

@@ -131,6 +131,14 @@ fn each_early_gate_queues_the_next_up_to_admission() {
 }
 
 #[test]
+fn an_older_gate_that_passes_again_queues_the_one_that_waits() {
+    let loaded = world("1.0.0", 3, vec![]);
+    let again = evidence("1.0.0", Gate::Static, Outcome::Pass, 1);
+    let what = follows(&loaded.version, &decision(GateOutcome::Pass, vec![]), &again);
+    assert_eq!((what.event, what.next), (None, Some(Gate::Admission)));
+}
+
+#[test]
 fn a_failure_before_admission_rejects_with_every_reason() {
     let loaded = world("1.0.0", 1, vec![]);
     let reasons = vec![failure(None), failure(Some(profile()))];

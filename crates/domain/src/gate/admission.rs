@@ -7,7 +7,7 @@ use ostiary_record::Outcome;
 use super::{GateFacts, GateReason, Profiles, freshness};
 use crate::{
     approval::Edge,
-    evidence::{EvidenceRecord, Standing},
+    evidence::{About, EvidenceRecord, newest_telling},
     lifecycle::EarlyGate,
     policy::Policy,
 };
@@ -41,14 +41,8 @@ fn founding<'a>(
     now: Timestamp,
 ) -> Result<&'a EvidenceRecord, GateReason> {
     let gate = gate.gate();
-    let newest = facts
-        .evidence
-        .iter()
-        .filter(|e| e.version == facts.version.key && e.gate == gate && e.standing == Standing::Decided)
-        .filter(|e| e.subject == facts.subject && e.policy == policy.digest())
-        .filter(|e| matches!(e.outcome, Outcome::Pass | Outcome::Fail))
-        .max_by_key(|e| e.recorded)
-        .ok_or(GateReason::EvidenceMissing { gate })?;
+    let about = About { version: &facts.version.key, subject: &facts.subject, policy: policy.digest() };
+    let newest = newest_telling(facts.evidence, gate, &about).ok_or(GateReason::EvidenceMissing { gate })?;
     match newest.outcome {
         Outcome::Pass if now < newest.expires_at => Ok(newest),
         Outcome::Pass => Err(GateReason::EvidenceExpired { gate, expired_at: newest.expires_at }),

@@ -7,7 +7,7 @@ use ostiary_record::{Gate, Outcome};
 use super::{GateFacts, GateReason};
 use crate::{
     approval::{self, Edge},
-    evidence::Standing,
+    evidence::{About, newest_telling},
     hold::HoldKind,
     lifecycle::State,
     policy::Policy,
@@ -73,13 +73,10 @@ fn held(facts: &GateFacts<'_>) -> Vec<GateReason> {
 /// Out of quarantine, the gates that look at the running agent must have passed anew, on runs that follow the quarantine.
 fn since_quarantine(facts: &GateFacts<'_>, policy: &Policy) -> Vec<GateReason> {
     let State::Quarantined { since, .. } = &facts.version.state else { return Vec::new() };
-    let digest = policy.digest();
+    let about = About { version: &facts.version.key, subject: &facts.subject, policy: policy.digest() };
     let anew = |gate: Gate| {
-        let results = facts.evidence.iter().filter(|e| e.version == facts.version.key && e.gate == gate);
-        let results = results.filter(|e| e.subject == facts.subject && e.policy == digest);
-        results.max_by_key(|e| e.recorded).is_some_and(|e| {
-            e.outcome == Outcome::Pass && e.standing == Standing::Decided && e.run_started >= since.revision
-        })
+        let newest = newest_telling(facts.evidence, gate, &about);
+        newest.is_some_and(|e| e.outcome == Outcome::Pass && e.run_started >= since.revision)
     };
     let missing = [Gate::Conformance, Gate::Security].into_iter().filter(|gate| !anew(*gate));
     missing.map(|gate| GateReason::EvidenceMissing { gate }).collect()
