@@ -167,3 +167,14 @@ fn a_producer_that_speaks_mcp_only_needs_no_card() {
     let pins: Vec<String> = bundle.pins().into_iter().map(|p| p.what).collect();
     assert_eq!(pins, ["declarations.mcp_tools[plans].artifact_digest"]);
 }
+
+#[test]
+fn a_public_agent_says_so_at_the_root_or_under_its_key() {
+    let mut files = example_bundle();
+    for text in ["public: true\n", "authorization: { public: true }\n"] {
+        files.insert("authorization.yaml".into(), Bytes::from(text));
+        let bundle = Bundle::load(&files).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(bundle.authorization.is_some_and(|policy| policy.public));
+    }
+    assert!(Bundle::load(&example_bundle()).is_ok_and(|bundle| bundle.authorization.is_none()));
+}

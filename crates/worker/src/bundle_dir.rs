@@ -136,6 +136,20 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn permissions_and_times_do_not_change_the_digest() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("contract.yaml");
+        fs::write(&path, "x").expect("written");
+        let before = ostiary_contract::Bundle::digest_of(&read(dir.path()).expect("readable"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("allowed");
+        let file = File::options().write(true).open(&path).expect("open");
+        file.set_modified(std::time::UNIX_EPOCH).expect("allowed");
+        assert_eq!(ostiary_contract::Bundle::digest_of(&read(dir.path()).expect("readable")), before);
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn links_and_pipes_are_refused_and_never_followed() {
         let dir = tempfile::tempdir().expect("a directory");
         let outside = tempfile::tempdir().expect("another");
