@@ -10,6 +10,7 @@ pub mod jsonrpc;
 pub mod leak;
 pub mod operation;
 pub mod reply;
+pub mod signature;
 pub mod sse;
 pub mod stream;
 pub mod task;

@@ -82,6 +82,33 @@ catalogue! {
     InterfaceUndeclared = "INTERFACE_UNDECLARED", DECLARATION, Never,
         "The candidate serves an interface that its card does not declare.",
         "Declare the interface or stop serving it.";
+    CardSignatureMissing = "CARD_SIGNATURE_MISSING", DECLARATION, Never,
+        "The policy expects a signed card, and the card carries no signature.",
+        "Sign the card with a key that the operator knows, or drop the expectation.";
+    CardSignatureStripped = "CARD_SIGNATURE_STRIPPED", DECLARATION, Never,
+        "The card was signed before and is served without any signature now.",
+        "Serve the signed card; find out who took the signature off.";
+    CardSignatureMalformed = "CARD_SIGNATURE_MALFORMED", DECLARATION, Never,
+        "A signature of the card is no readable detached JWS of bounded size.",
+        "Write `protected` and `signature` as base64url without padding, with a JSON header of known parameters.";
+    CardSignatureAlgorithmForbidden = "CARD_SIGNATURE_ALGORITHM_FORBIDDEN", DECLARATION, Never,
+        "A signature names an algorithm that is not accepted, such as `none` or HS256, or not that of its key.",
+        "Sign with EdDSA, ES256 or RS256.";
+    CardSignatureKeyIdMissing = "CARD_SIGNATURE_KEY_ID_MISSING", DECLARATION, Never,
+        "A signature does not name its key: `kid` is absent from the protected header.",
+        "Put `kid` into the protected header.";
+    CardSignatureKeyUnknown = "CARD_SIGNATURE_KEY_UNKNOWN", DECLARATION, Never,
+        "A signature names a key that the operator does not know.",
+        "Sign with a known key, or add the public key to the operator's key set after checking whose it is.";
+    CardSignatureInvalid = "CARD_SIGNATURE_INVALID", DECLARATION, Never,
+        "A signature by a known key does not fit the card in any of the known canonical forms.",
+        "Sign the card as it is served; if it was, somebody changed it on the way.";
+    CardSignatureNotChecked = "CARD_SIGNATURE_NOT_CHECKED", DECLARATION, WhenProvided,
+        "The card is signed, and no key was given to check it with.",
+        "Give the issuer's public keys as a JWK set.";
+    CardInputUnsigned = "CARD_INPUT_UNSIGNED", DECLARATION, Never,
+        "A member of a signed card is not covered by its signature, so anybody may have put it there.",
+        "Do not rely on the member, or sign it in the form of the specification.";
     // --- schema ---
     ContentModeMismatch = "CONTENT_MODE_MISMATCH", SCHEMA, Never,
         "What was returned has another content type than the declared output mode.",
