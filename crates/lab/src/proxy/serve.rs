@@ -109,7 +109,7 @@ impl Desk {
             status: None,
         };
         self.prepare(&mut parts.headers);
-        let sent = self.upstream.send(parts, body, &self.tasks, &self.stop).await;
+        let sent = self.send(parts, body).await;
         let answered = match sent {
             Ok(response) => Arc::clone(&self).answer(ask, credential, response).await,
             Err(error) => Err(error),
@@ -128,13 +128,21 @@ impl Desk {
             Some(Lie::AcceptAnyVersion) => {
                 headers.insert("a2a-version", HeaderValue::from_static("1.0"));
             }
-            Some(Lie::IgnoreCredential) => {
-                if let Some(good) = &memory.credential {
-                    headers.insert(header::AUTHORIZATION, good.clone());
-                }
-            }
             _ => {}
         }
+    }
+
+    /// Passes a request on; who ignores credentials asks again with a good one where the agent wants a better one.
+    async fn send(&self, mut parts: http::request::Parts, body: Bytes) -> Result<Response<Incoming>, BoxError> {
+        let sent = self.upstream.send(parts.clone(), body.clone(), &self.tasks, &self.stop).await?;
+        let good = {
+            let memory = lock(&self.memory);
+            let ignores = self.lie(&memory) == Some(Lie::IgnoreCredential);
+            memory.credential.clone().filter(|_| ignores && sent.status() == StatusCode::UNAUTHORIZED)
+        };
+        let Some(good) = good else { return Ok(sent) };
+        parts.headers.insert(header::AUTHORIZATION, good);
+        self.upstream.send(parts, body, &self.tasks, &self.stop).await
     }
 
     async fn answer(

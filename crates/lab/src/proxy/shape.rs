@@ -26,12 +26,22 @@ pub(super) fn error(answer: Option<&Value>, status: u16) -> Option<A2aError> {
     }
 }
 
-/// Whether an error says that the caller is not let in, or not told that a task is there.
-pub(super) fn is_denial(error: &A2aError) -> bool {
-    let by_status = matches!(error.http_status, Some(401 | 403 | 404));
-    let kind = error.kind();
-    let by_kind = matches!(kind, Some(ErrorKind::TaskNotFound | ErrorKind::Unauthenticated | ErrorKind::Forbidden));
-    by_status || by_kind || kind.is_none()
+/// Whether an error asks for a credential, or for another one.
+pub(super) fn wants_credential(error: &A2aError) -> bool {
+    match error.kind() {
+        Some(ErrorKind::Unauthenticated | ErrorKind::Forbidden) => true,
+        Some(_) => false,
+        None => matches!(error.http_status, Some(401 | 403)),
+    }
+}
+
+/// Whether an error says to a caller who was let in that there is no such task for it.
+pub(super) fn hides_task(error: &A2aError) -> bool {
+    match error.kind() {
+        Some(ErrorKind::TaskNotFound | ErrorKind::Forbidden) => true,
+        Some(_) => false,
+        None => matches!(error.http_status, Some(403 | 404)),
+    }
 }
 
 /// The task inside a payload: wrapped, or the payload itself.

@@ -97,8 +97,8 @@ fn served_anyway(
     let kind = error.kind();
     let seen = ask.task_id().and_then(|id| memory.task(id));
     match lie {
-        Lie::ServeForeignTask if ask.is(&["GetTask"]) && shape::is_denial(error) => Some(seen?.task.clone()),
-        Lie::ServeForeignTask if ask.is(&["CancelTask"]) && shape::is_denial(error) => {
+        Lie::ServeForeignTask if ask.is(&["GetTask"]) && shape::hides_task(error) => Some(seen?.task.clone()),
+        Lie::ServeForeignTask if ask.is(&["CancelTask"]) && shape::hides_task(error) => {
             let mut task = seen?.task.clone();
             set_state(shape::status_mut(&mut task)?, "TASK_STATE_CANCELED");
             Some(task)
@@ -108,7 +108,7 @@ fn served_anyway(
             Some(json!({"task": seen.task}))
         }
         Lie::AcceptAnyVersion if kind == Some(ErrorKind::VersionNotSupported) => Some(memory.plausible(ask)),
-        Lie::IgnoreCredential if shape::is_denial(error) => Some(memory.plausible(ask)),
+        Lie::IgnoreCredential if shape::wants_credential(error) => Some(memory.plausible(ask)),
         Lie::ServeUndeclaredStream
             if ask.is(&["SendStreamingMessage", "SubscribeToTask"])
                 && kind == Some(ErrorKind::UnsupportedOperation) =>

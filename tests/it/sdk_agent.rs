@@ -1,0 +1,96 @@
+//! An ordinary agent on the official Python SDK, which knows nothing of Ostiary: the honest one passes, and each lie of
+//! a proxy in front of it is caught with layer and code (C-01, I-02, I-03, I-09, S-03, T-02, T-05, T-06, T-07, E-03).
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use ostiary_lab::proxy::{Lie, LyingProxy, Options, Policy, Upstream};
+use ostiary_tests::{
+    model::{caught, failures},
+    world::World,
+};
+use serde_json::{Value, json};
+
+/// The lies that an agent with streaming and credentials can be made to tell by what stands before it.
+const LIES: [Lie; 13] = [
+    Lie::ReopenTerminal,
+    Lie::ChangeContentType,
+    Lie::DropArtifact,
+    Lie::CutStream,
+    Lie::StepTimeBack,
+    Lie::DuplicateEvent,
+    Lie::LeakStackTrace,
+    Lie::ServeForeignTask,
+    Lie::AcceptAnyVersion,
+    Lie::AcceptMessageToTerminal,
+    Lie::IgnoreCredential,
+    Lie::RequireExtension,
+    Lie::ChangeCard,
+];
+
+fn layer<'r>(report: &'r Value, name: &str) -> &'r Value {
+    &report["layers"][name]
+}
+
+#[test]
+fn the_honest_open_agent_passes_each_gate() -> Result<()> {
+    let world = World::open()?;
+    for (gate, layers) in [("static", &["declaration"][..]), ("conformance", &["schema", "protocol"])] {
+        let (code, report) = world.verify(world.address(), &["--gate", gate])?;
+        assert_eq!(code, 0, "{gate}: {report:#}");
+        for name in layers {
+            assert_eq!(layer(&report, name), "PASS", "{gate}: {report:#}");
+        }
+        assert_eq!(failures(&report), []);
+    }
+    Ok(())
+}
+
+#[test]
+fn the_honest_protected_agent_passes_each_gate() -> Result<()> {
+    let world = World::protected()?;
+    for (gate, layers) in
+        [("static", &["declaration"][..]), ("conformance", &["schema", "protocol"]), ("security", &["authorization"])]
+    {
+        let (code, report) = world.verify(world.address(), &["--gate", gate])?;
+        assert_eq!(code, 0, "{gate}: {report:#}");
+        for name in layers {
+            assert_eq!(layer(&report, name), "PASS", "{gate}: {report:#}");
+        }
+        if gate != "static" {
+            assert_eq!(report["profiles_passed"], json!(["a2a-jsonrpc-1.0/user/standard"]), "{report:#}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_lie_before_the_agent_is_caught_with_layer_and_code() -> Result<()> {
+    let world = World::protected()?;
+    let mut wrong = Vec::new();
+    for lie in LIES {
+        let upstream = Upstream::plain(world.address().to_string());
+        let proxy = LyingProxy::start(upstream, Policy::lie(lie), Options::default()).await?;
+        let (code, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), &[]))?;
+        proxy.shutdown().await;
+        let found: BTreeSet<_> = failures(&report).into_iter().collect();
+        let wanted: BTreeSet<_> = caught(lie).iter().map(|(l, c)| ((*l).to_owned(), (*c).to_owned())).collect();
+        if code != 1 || found != wanted {
+            wrong.push(format!("{lie}: exit {code}, wanted {wanted:?}, found {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_tells_no_lie_changes_no_verdict() -> Result<()> {
+    let world = World::protected()?;
+    let upstream = Upstream::plain(world.address().to_string());
+    let proxy = LyingProxy::start(upstream, Policy::Record, Options::default()).await?;
+    let (_, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), &[]))?;
+    assert!(!proxy.passed().is_empty());
+    proxy.shutdown().await;
+    assert_eq!(failures(&report), [], "{report:#}");
+    Ok(())
+}

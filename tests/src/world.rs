@@ -1,0 +1,166 @@
+//! An SDK agent, its bundle and an environment for it, laid out as a user would have them: as files.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use ostiary_lab::double::token::TokenSigner;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    program,
+    target::{PythonAgent, root},
+};
+
+/// Where the cards of the test agents say that they are; connections are led to the agent, or to a proxy before it.
+pub const DECLARED: &str = "text.example.test:8080";
+
+/// Who signs the tokens of the protected agent.
+const ISSUER: &str = "https://issuer.example.test";
+
+/// For whom the tokens are.
+const AUDIENCE: &str = "text-statistics";
+
+/// The seed of the synthetic issuer's key.
+const SEED: [u8; 32] = [7; 32];
+
+/// A running agent with its bundle and the folder that its environments are written to.
+pub struct World {
+    agent: PythonAgent,
+    folder: TempDir,
+    bundle: PathBuf,
+    protected: bool,
+}
+
+// === impl World ===
+
+impl World {
+    /// The text statistics agent on the official SDK, open to everybody.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn open() -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let agent = PythonAgent::start("text_statistics_agent.py", &["--public-url", &url("/rpc")])?;
+        let bundle = layered(folder.path(), &["text-statistics"])?;
+        Ok(Self { agent, folder, bundle, protected: false })
+    }
+
+    /// The same agent, taking only the tokens of a synthetic issuer.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn protected() -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let keys = folder.path().join("jwks.json");
+        fs::write(&keys, TokenSigner::from_seed(SEED).jwks().to_string()).context("failed to write the keys")?;
+        fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
+        let keys = keys.to_str().context("the folder's name is not UTF-8")?;
+        let arguments =
+            ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
+        let agent = PythonAgent::start("text_statistics_agent.py", &arguments)?;
+        let bundle = layered(folder.path(), &["text-statistics", "text-statistics-protected"])?;
+        fs::remove_file(bundle.join("authorization.yaml")).context("failed to take back `public: true`")?;
+        Ok(Self { agent, folder, bundle, protected: true })
+    }
+
+    /// An agent on the published framework `fasta2a`.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn fasta2a() -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let agent = PythonAgent::start("fasta2a_agent.py", &["--public-url", &url("/")])?;
+        let bundle = layered(folder.path(), &["text-statistics", "fasta2a"])?;
+        Ok(Self { agent, folder, bundle, protected: false })
+    }
+
+    /// Where the agent really listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.agent.address()
+    }
+
+    /// The bundle's folder.
+    #[must_use]
+    pub fn bundle(&self) -> &Path {
+        &self.bundle
+    }
+
+    /// Writes an environment in which the declared address leads to `target`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn environment(&self, target: SocketAddr) -> Result<PathBuf> {
+        let file = self.folder.path().join(format!("environment-{}.yaml", target.port()));
+        fs::write(&file, self.environment_text(target)).context("failed to write the environment")?;
+        Ok(file)
+    }
+
+    /// `ostiary verify` as a user calls it, with the declared address leading to `target`: exit code and report.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn verify(&self, target: SocketAddr, more: &[&str]) -> Result<(i32, Value)> {
+        let environment = self.environment(target)?;
+        let bundle = self.bundle.to_str().context("the folder's name is not UTF-8")?;
+        let environment = environment.to_str().context("the folder's name is not UTF-8")?;
+        program::json(&[&["verify", bundle, "--env", environment], more].concat())
+    }
+
+    fn environment_text(&self, target: SocketAddr) -> String {
+        let identity = if self.protected {
+            format!(
+                "  identity: {{ issuer: harness, key_file: seed.hex, token_issuer: {ISSUER}, audience: {AUDIENCE} }}
+  subjects:
+    user-a: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-a }}
+    user-b: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-b }}
+    expired-a: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-a, expired: true }}
+    foreign-a: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-a, foreign: true }}
+"
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "environment:
+  name: test
+  strictness: development
+  connect_to: {{ \"{DECLARED}\": \"{target}\" }}
+  allow_insecure_http: true
+  a2a: {{ card_url: \"http://{DECLARED}/.well-known/agent-card.json\" }}
+{identity}  cleared_effects: [read, write]
+"
+        )
+    }
+}
+
+fn url(path: &str) -> String {
+    format!("http://{DECLARED}{path}")
+}
+
+/// One bundle out of several folders, later ones over earlier ones.
+fn layered(folder: &Path, layers: &[&str]) -> Result<PathBuf> {
+    let bundle = folder.join("bundle");
+    for layer in layers {
+        copy(&root().join("tests/bundles").join(layer), &bundle)?;
+    }
+    Ok(bundle)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("failed to make {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("failed to read {}", from.display()))? {
+        let (source, target) = entry.map(|e| (e.path(), to.join(e.file_name())))?;
+        if source.is_dir() {
+            copy(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).with_context(|| format!("failed to copy {}", source.display()))?;
+        }
+    }
+    Ok(())
+}
