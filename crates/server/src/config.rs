@@ -9,7 +9,11 @@ mod read;
 mod tokens;
 mod worker;
 
-use std::{fmt, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -33,6 +37,9 @@ pub struct Config {
     pub worker: WorkerConfig,
     /// Who may call.
     pub tokens: Vec<TokenConfig>,
+    /// Namespaces whose versions may be verified in environments of strictness `development`, where https, public
+    /// addresses and media types are not demanded. Evidence from there admits nobody else.
+    pub development_namespaces: BTreeSet<String>,
 }
 
 /// One thing that is wrong with a configuration.
@@ -68,7 +75,21 @@ impl Config {
             admission: AdmissionConfig::default(),
             worker: WorkerConfig::default(),
             tokens: Vec::new(),
+            development_namespaces: BTreeSet::new(),
         }
+    }
+
+    /// Reads a configuration file by its path, as [`Config::read`] does.
+    ///
+    /// # Errors
+    /// When the file cannot be read; else everything that is wrong with it, at once.
+    pub fn load(path: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let place = path.display().to_string();
+        let unreadable = |error: std::io::Error| {
+            let (place, message) = (place.clone(), format!("cannot be read: {error}"));
+            ConfigError(vec![ConfigProblem { place, line: None, message, hint: String::new() }])
+        };
+        Self::read(&place, &std::fs::read(path).map_err(unreadable)?, environment)
     }
 
     /// Reads a configuration file; `environment` gives the values of the [`OVERRIDES`] that are set.

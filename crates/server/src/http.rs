@@ -21,6 +21,7 @@ pub mod namespaces;
 pub mod page;
 pub mod policies;
 pub mod problems;
+pub mod rights;
 pub mod versions;
 
 use std::sync::Arc;
@@ -107,7 +108,6 @@ fn registry() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(environments::list::list))
         .routes(routes!(environments::put::put, environments::get::get))
         .routes(routes!(bundles::upload::upload))
-        .routes(routes!(bundles::get::get))
         .routes(routes!(policies::current::current, policies::put::put))
         .routes(routes!(policies::get::get))
 }
@@ -118,6 +118,7 @@ fn lifecycle() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(versions::status::status))
         .routes(routes!(versions::explain::explain))
         .routes(routes!(versions::manifest::manifest))
+        .routes(routes!(versions::bundle::bundle))
         .routes(routes!(gates::list::list))
         .routes(routes!(gates::request::request))
         .routes(routes!(acts::verify::verify))
@@ -139,6 +140,7 @@ fn proof() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(evidence::get::get))
         .routes(routes!(evidence::envelope::envelope))
         .routes(routes!(evidence::report::report))
+        .routes(routes!(evidence::run::run))
         .routes(routes!(audit::list::list))
         .routes(routes!(audit::verify::verify))
 }

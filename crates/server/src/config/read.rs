@@ -7,7 +7,7 @@ use ostiary_contract::{
 
 use super::{Config, ConfigProblem, Section, TokenConfig};
 
-const SECTIONS: &str = "data_dir, http, grpc, admission, worker, tokens";
+const SECTIONS: &str = "data_dir, http, grpc, admission, worker, tokens, development_namespaces";
 
 /// The settings of a file; what is wrong is added to `problems` and the default stands in for it.
 pub(super) fn file(file: &str, bytes: &[u8], problems: &mut Vec<ConfigProblem>) -> Config {
@@ -79,6 +79,7 @@ impl Reader<'_> {
             "grpc" => self.read(&mut config.grpc, entry),
             "admission" => self.read(&mut config.admission, entry),
             "worker" => self.read(&mut config.worker, entry),
+            "development_namespaces" => self.read(&mut config.development_namespaces, entry),
             "tokens" => self.tokens(&mut config.tokens, &entry.node),
             other => self.add(entry.at, format!("unknown section `{other}`"), &format!("one of {SECTIONS}")),
         }

@@ -7,7 +7,7 @@ use ostiary_domain::{
     ports::{Baseline, Guard},
 };
 
-use super::{GateError, Gatekeeper, RunError};
+use super::{GateError, Gatekeeper, RunError, lenience};
 
 /// What the store says before a gate is judged.
 pub(super) struct Gathered {
@@ -42,6 +42,10 @@ impl Gatekeeper {
         let version = store.version(&job.version).await?.ok_or_else(|| gone("version", job))?;
         let archive = store.bundle(&job.bundle).await?.ok_or_else(|| gone("bundle", job))?;
         let environment = store.environment(&job.environment).await?.ok_or_else(|| gone("environment", job))?;
+        if !lenience::permitted(&self.app.config, &version.key.agent, &environment.document) {
+            // Registered anew since the submission: what it shows now would admit on lenient rules.
+            return Err(RunError::Lenient(job.environment.to_string()).into());
+        }
         let bundle =
             Bundle::from_tar(&archive).map_err(|error| RunError::Job { what: "bundle", why: error.to_string() })?;
         Ok(Gathered {

@@ -27,6 +27,9 @@ pub enum RunError {
     /// The environment that it was driven in is not the registered one.
     #[error("it was driven in an environment that differs from the registered `{0}`")]
     Environment(String),
+    /// The environment judges as in development, and the namespace is none for it.
+    #[error("environment `{0}` judges as in development, and the namespace is none for development")]
+    Lenient(String),
     /// The bundle or environment of the job is not readable any more.
     #[error("`{what}` of the job cannot be read: {why}")]
     Job {

@@ -17,7 +17,7 @@ use ostiary_domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{app::App, error::ApiError, http::extract::Auth};
+use crate::{app::App, auth::Caller, error::ApiError};
 
 /// Why something is done; it stands in the audit log.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -33,7 +33,7 @@ pub struct Why {
 /// What the lifecycle, the route or the store refuses.
 pub async fn operate(
     app: &App,
-    auth: &Auth,
+    caller: &Caller,
     version: &Version,
     why: Why,
     action: Action,
@@ -42,7 +42,7 @@ pub async fn operate(
     let operate = Operate {
         version: version.key.clone(),
         row: None,
-        actor: auth.0.actor(),
+        actor: caller.actor(),
         reason: why.reason,
         action,
         idempotency,

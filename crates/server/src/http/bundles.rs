@@ -1,4 +1,3 @@
 //! Contract bundles: uploaded once, named by digest for ever.
 
-pub mod get;
 pub mod upload;

@@ -4,17 +4,17 @@ pub mod envelope;
 pub mod get;
 pub mod list;
 pub mod report;
+pub mod run;
 
 use ostiary_domain::{EvidenceId, EvidenceRecord};
 
-use crate::{app::App, auth::Act, error::ApiError, http::extract::Auth};
+use crate::{app::App, auth::Caller, error::ApiError};
 
 /// A piece of evidence that the caller may read. One out of reach looks like one that does not exist.
-async fn readable(app: &App, auth: &Auth, id: String) -> Result<EvidenceRecord, ApiError> {
-    auth.0.require(Act::ReadEvidence)?;
+async fn readable(app: &App, caller: &Caller, id: String) -> Result<EvidenceRecord, ApiError> {
     let id = EvidenceId(id);
     let found = app.store.evidence(&id).await?;
     found
-        .filter(|record| auth.0.reaches(record.version.agent.namespace()))
+        .filter(|record| caller.reaches(record.version.agent.namespace()))
         .ok_or_else(|| ApiError::not_found(&format!("evidence `{id}`")))
 }

@@ -1,4 +1,4 @@
-//! What handlers take from a request: the caller, names out of the path, strict JSON, an idempotency key.
+//! What handlers take from a request: names out of the path, strict JSON, an idempotency key.
 
 use std::sync::Arc;
 
@@ -14,13 +14,9 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     app::App,
-    auth::{Act, Caller},
+    auth::Caller,
     error::{ApiError, ErrorCode},
 };
-
-/// The caller, by its token.
-#[derive(Debug)]
-pub struct Auth(pub Caller);
 
 /// A JSON body: strict, bounded, without members that the endpoint does not know.
 #[derive(Debug)]
@@ -53,17 +49,6 @@ const MAX_KEY: usize = 128;
 
 /// Deepest nesting of a request's JSON; ours have three levels.
 const MAX_DEPTH: u8 = 16;
-
-// === impl Auth ===
-
-impl FromRequestParts<Arc<App>> for Auth {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        let field = parts.headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
-        app.tokens.authenticate(field).cloned().map(Self)
-    }
-}
 
 // === impl Json ===
 
@@ -192,17 +177,5 @@ impl FromRequestParts<Arc<App>> for IdempotencyKey {
             return Err(ApiError::new(ErrorCode::InvalidRequest, message));
         }
         Ok(Self(Some(key.to_owned())))
-    }
-}
-
-// === impl Auth, rights ===
-
-impl Auth {
-    /// Refuses the act in an agent's namespace.
-    ///
-    /// # Errors
-    /// `FORBIDDEN`.
-    pub fn require_for(&self, act: Act, agent: &AgentId) -> Result<(), ApiError> {
-        self.0.require_in(act, agent.namespace())
     }
 }

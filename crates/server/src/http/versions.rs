@@ -1,5 +1,6 @@
 //! Versions: submitted, looked at, explained, taken back.
 
+pub mod bundle;
 pub mod explain;
 pub mod list;
 pub mod manifest;

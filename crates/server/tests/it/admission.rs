@@ -27,18 +27,57 @@ async fn active_version_is_allowed_for_exactly_what_was_verified() {
     let honest = app.question().await;
     let decision = app.check(honest.clone()).await;
     assert_eq!(decision.reason(), DecisionReason::Allowed);
-    assert_eq!(decision.evidence_digest, app.status().await["authorization"]["evidence_digest"].as_str().expect("text"));
+    assert_eq!(
+        decision.evidence_digest,
+        app.status().await["authorization"]["evidence_digest"].as_str().expect("text")
+    );
     let other = Digest::of(b"another card").to_string();
     let asked = [
-        ("CARD_DIGEST_MISMATCH", { let mut q = honest.clone(); q.card_digest.clone_from(&other); q }),
-        ("CARD_DIGEST_MISMATCH", { let mut q = honest.clone(); q.card_digest = "latest".to_owned(); q }),
-        ("OBSERVED_DIGEST_MISSING", { let mut q = honest.clone(); q.card_digest.clear(); q }),
-        ("CONTRACT_DIGEST_MISMATCH", { let mut q = honest.clone(); q.contract_digest.clone_from(&other); q }),
-        ("PRODUCER_DIGEST_MISMATCH", { let mut q = honest.clone(); q.producer_digest.clone_from(&other); q }),
-        ("PROFILE_MISSING", { let mut q = honest.clone(); q.profile.clear(); q }),
-        ("PROFILE_NOT_VERIFIED", { let mut q = honest.clone(); q.profile = "a2a-jsonrpc-1.0/agent/standard".to_owned(); q }),
-        ("PROFILE_NOT_VERIFIED", { let mut q = honest.clone(); q.profile = "a2a-jsonrpc-1.0".to_owned(); q }),
-        ("VERSION_UNKNOWN", { let mut q = honest.clone(); q.version = "9.9.9".to_owned(); q }),
+        ("CARD_DIGEST_MISMATCH", {
+            let mut q = honest.clone();
+            q.card_digest.clone_from(&other);
+            q
+        }),
+        ("CARD_DIGEST_MISMATCH", {
+            let mut q = honest.clone();
+            q.card_digest = "latest".to_owned();
+            q
+        }),
+        ("OBSERVED_DIGEST_MISSING", {
+            let mut q = honest.clone();
+            q.card_digest.clear();
+            q
+        }),
+        ("CONTRACT_DIGEST_MISMATCH", {
+            let mut q = honest.clone();
+            q.contract_digest.clone_from(&other);
+            q
+        }),
+        ("PRODUCER_DIGEST_MISMATCH", {
+            let mut q = honest.clone();
+            q.producer_digest.clone_from(&other);
+            q
+        }),
+        ("PROFILE_MISSING", {
+            let mut q = honest.clone();
+            q.profile.clear();
+            q
+        }),
+        ("PROFILE_NOT_VERIFIED", {
+            let mut q = honest.clone();
+            q.profile = "a2a-jsonrpc-1.0/agent/standard".to_owned();
+            q
+        }),
+        ("PROFILE_NOT_VERIFIED", {
+            let mut q = honest.clone();
+            q.profile = "a2a-jsonrpc-1.0".to_owned();
+            q
+        }),
+        ("VERSION_UNKNOWN", {
+            let mut q = honest.clone();
+            q.version = "9.9.9".to_owned();
+            q
+        }),
     ];
     for (reason, question) in asked {
         assert_eq!(app.reason(question.clone()).await, reason, "{question:?}");

@@ -103,7 +103,9 @@ impl TestApp {
         assert_eq!(self.put(ADMIN, "/api/v1/policies/current", &policy).await.0, 200);
         assert_eq!(self.put(ADMIN, "/api/v1/namespaces/acme", &json!({"mode": "enforce"})).await.0, 200);
         let environment = self.environment();
-        let answer = self.send(self.request("PUT", OPERATOR, "/api/v1/environments/staging").body("application/yaml", environment)).await;
+        let answer = self
+            .send(self.request("PUT", OPERATOR, "/api/v1/environments/staging").body("application/yaml", environment))
+            .await;
         assert_eq!(answer.0, 200, "{}", answer.1);
         let answer = self.upload(PUBLISHER, self.bundle.to_tar()).await;
         assert_eq!(answer.0, 201, "{}", answer.1);

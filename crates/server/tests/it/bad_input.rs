@@ -21,7 +21,8 @@ async fn bundle_with_several_problems_is_refused_with_all_of_them() {
     let broken = pack(&files);
     let answer = app.upload(PUBLISHER, broken).await;
     is_problem(&answer, 422, "INVALID_BUNDLE");
-    let files: Vec<&str> = answer.1["problems"].as_array().expect("a list").iter().filter_map(|p| p["file"].as_str()).collect();
+    let files: Vec<&str> =
+        answer.1["problems"].as_array().expect("a list").iter().filter_map(|p| p["file"].as_str()).collect();
     assert!(files.contains(&"skills.yaml") && files.contains(&"errors.yaml"), "{files:?}");
 }
 
@@ -29,7 +30,9 @@ async fn bundle_with_several_problems_is_refused_with_all_of_them() {
 async fn archives_that_are_none_are_refused() {
     let app = TestApp::start().await;
     let whole = app.bundle.to_tar();
-    for (case, archive) in [("empty", Vec::new()), ("garbage", vec![0x42; 4096]), ("truncated", whole[..whole.len() / 2].to_vec())] {
+    for (case, archive) in
+        [("empty", Vec::new()), ("garbage", vec![0x42; 4096]), ("truncated", whole[..whole.len() / 2].to_vec())]
+    {
         let answer = app.upload(PUBLISHER, archive).await;
         assert_eq!(answer.1["code"], "INVALID_BUNDLE", "{case}: {:#}", answer.1);
     }
@@ -63,7 +66,11 @@ async fn json_that_two_readers_could_read_differently_is_refused() {
         is_problem(&answer, 400, "INVALID_REQUEST");
     }
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    is_problem(&app.send(app.request("POST", OPERATOR, &path).body("application/json", deep)).await, 400, "INVALID_REQUEST");
+    is_problem(
+        &app.send(app.request("POST", OPERATOR, &path).body("application/json", deep)).await,
+        400,
+        "INVALID_REQUEST",
+    );
     is_problem(&app.send(app.request("POST", OPERATOR, &path).body("text/plain", "{}")).await, 400, "INVALID_REQUEST");
     assert_eq!(app.state().await, "REGISTRY_ADMITTED", "nothing of it took effect");
 }
@@ -98,7 +105,8 @@ async fn submission_names_what_is_not_there() {
 async fn same_idempotency_key_gives_the_same_answer_and_never_another_act() {
     let app = TestApp::start().await;
     let submit = |body: &Value| {
-        let request = app.request("POST", PUBLISHER, &format!("{AGENT}/versions")).header("Idempotency-Key", "ci-run-7");
+        let request =
+            app.request("POST", PUBLISHER, &format!("{AGENT}/versions")).header("Idempotency-Key", "ci-run-7");
         request.body("application/json", body.to_string())
     };
     let first = app.send(submit(&app.submission())).await;
@@ -115,7 +123,8 @@ async fn same_idempotency_key_gives_the_same_answer_and_never_another_act() {
 async fn environment_with_problems_is_refused_with_all_of_them() {
     let app = TestApp::start().await;
     let document = "environment:\n  name: staging\n  strictnes: production\n  a2a: { card_url: 7 }\n";
-    let answer = app.send(app.request("PUT", OPERATOR, "/api/v1/environments/staging").body("application/yaml", document)).await;
+    let answer =
+        app.send(app.request("PUT", OPERATOR, "/api/v1/environments/staging").body("application/yaml", document)).await;
     is_problem(&answer, 400, "INVALID_REQUEST");
     assert!(answer.1["problems"].as_array().expect("a list").len() >= 2, "{:#}", answer.1);
 }

@@ -15,9 +15,7 @@ use ostiary_record::{
     Axes, Finding, Gate, Kind, Label, Layer, MonoNanos, Monotonic, ReasonCode, Recording, Run, Severity, Source, Tape,
     ports::BoxFuture, run::RUN_FORMAT,
 };
-use ostiary_verify::{
-    Check, CheckSpec, Facts, Harness, Input, Reads, discover::of_card,
-};
+use ostiary_verify::{Check, CheckSpec, Facts, Harness, Input, Reads, discover::of_card};
 use ostiary_worker::jobs::{Disposition, Job, RunFailure, Runner};
 use tokio_util::sync::CancellationToken;
 
@@ -178,20 +176,8 @@ static SPECS: [CheckSpec; 4] = [
         Reads::Declarations,
         &[ReasonCode::RequiredExtensionUnsupported],
     ),
-    spec(
-        "test.schema",
-        Layer::Schema,
-        Gate::Conformance,
-        Reads::Everything,
-        &[ReasonCode::ContentModeMismatch],
-    ),
-    spec(
-        "test.protocol",
-        Layer::Protocol,
-        Gate::Conformance,
-        Reads::Everything,
-        &[ReasonCode::TerminalStateReopened],
-    ),
+    spec("test.schema", Layer::Schema, Gate::Conformance, Reads::Everything, &[ReasonCode::ContentModeMismatch]),
+    spec("test.protocol", Layer::Protocol, Gate::Conformance, Reads::Everything, &[ReasonCode::TerminalStateReopened]),
     spec(
         "test.authorization",
         Layer::Authorization,

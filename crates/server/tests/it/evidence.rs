@@ -96,10 +96,19 @@ async fn recordings_are_kept_under_the_digest_that_evidence_names() {
     let app = TestApp::start().await;
     app.admit().await;
     let record = &evidence(&app).await[0];
-    let digest: Digest = record["run"].as_str().expect("a run").parse().expect("a digest");
-    let run = app.app().recordings.find(digest).await.expect("reads").expect("kept");
+    let id = record["id"].as_str().expect("an id");
+    let run = app.raw(app.request("GET", AUDITOR, &format!("/api/v1/evidence/{id}/run"))).await.body;
+    assert_eq!(record["run"], Digest::of(&run).to_string());
     let run: ostiary_record::Run = serde_json::from_slice(&run).expect("a run");
     assert_eq!(run.gate, Some(ostiary_record::Gate::Static));
+}
+
+#[tokio::test]
+async fn bundle_of_a_version_is_the_one_that_was_submitted() {
+    let app = TestApp::start().await;
+    app.admit().await;
+    let archive = app.raw(app.request("GET", AUDITOR, &format!("{AGENT}/versions/{VERSION}/bundle"))).await.body;
+    assert_eq!(ostiary_contract::Bundle::from_tar(&archive).expect("a bundle").digest, app.bundle.digest);
 }
 
 #[tokio::test]

@@ -87,6 +87,7 @@ survives! {
 #[test]
 fn every_place_on_the_server_is_tested() {
     // `run.driven` is the worker's: there the process that dies is another one, and its lease lapses.
-    let server: Vec<Failpoint> = Failpoint::ALL.iter().copied().filter(|point| *point != Failpoint::RunDriven).collect();
+    let server: Vec<Failpoint> =
+        Failpoint::ALL.iter().copied().filter(|point| *point != Failpoint::RunDriven).collect();
     assert_eq!(server, TESTED);
 }

@@ -57,7 +57,7 @@ async fn admission_looks_at_the_card_itself() {
     app.drain_jobs().await;
     let status = app.status().await;
     assert_eq!(status["state"], "REJECTED", "{status:#}");
-    assert!(status["why"].to_string().contains("CARD_CHANGED"), "{status:#}");
+    assert!(status["why"].to_string().contains("CARD_DIGEST_MISMATCH"), "{status:#}");
 }
 
 #[tokio::test]
@@ -146,7 +146,12 @@ async fn release_from_quarantine_needs_an_approval_and_younger_runs() {
     assert_eq!(status, 201, "{answer}");
     app.act("release").await;
     app.drain_jobs().await;
-    assert_eq!(app.state().await, "CANARY", "{:#}", app.get(AUDITOR, &format!("{AGENT}/versions/{VERSION}/explain")).await.1);
+    assert_eq!(
+        app.state().await,
+        "CANARY",
+        "{:#}",
+        app.get(AUDITOR, &format!("{AGENT}/versions/{VERSION}/explain")).await.1
+    );
 }
 
 #[tokio::test]

@@ -11,7 +11,10 @@ fn committed_document_is_that_of_the_routes() {
         fs::write(&path, &made).expect("docs/ can be written");
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == made, "docs/openapi.json is not what the routes make; run with BLESS=1 and look at the difference");
+    assert!(
+        committed == made,
+        "docs/openapi.json is not what the routes make; run with BLESS=1 and look at the difference"
+    );
 }
 
 #[test]

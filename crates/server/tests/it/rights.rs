@@ -17,7 +17,6 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "/api/v1/environments/staging", &[OPERATOR, ADMIN]),
     ("PUT", "/api/v1/environments/staging", &[OPERATOR, ADMIN]),
     ("POST", "/api/v1/bundles", &[PUBLISHER, STRANGER, ADMIN]),
-    ("GET", "/api/v1/bundles/{digest}", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/policies/current", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("PUT", "/api/v1/policies/current", &[ADMIN]),
     ("GET", "/api/v1/policies/{digest}", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
@@ -26,6 +25,7 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "{agent}/versions/{version}", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/explain", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/manifest", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/bundle", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/gates", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/gates/static", &[PUBLISHER, ADMIN]),
     ("POST", "{agent}/versions/{version}/gates/canary", &[PUBLISHER, OPERATOR, ADMIN]),
@@ -46,6 +46,7 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "/api/v1/evidence/none", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none/envelope", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none/report", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
+    ("GET", "/api/v1/evidence/none/run", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/audit", &[OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/audit/verify", &[OPERATOR, AUDITOR, ADMIN]),
 ];
@@ -53,10 +54,7 @@ const DOORS: &[(&str, &str, &[&str])] = &[
 const EVERYBODY: [&str; 7] = [PUBLISHER, STRANGER, OPERATOR, ROUTER, WORKER, AUDITOR, ADMIN];
 
 fn path(app: &TestApp, template: &str) -> String {
-    template
-        .replace("{agent}", AGENT)
-        .replace("{version}", VERSION)
-        .replace("{digest}", &app.bundle.digest.to_string())
+    template.replace("{agent}", AGENT).replace("{version}", VERSION).replace("{digest}", &app.bundle.digest.to_string())
 }
 
 /// A body that parses nowhere, so that whoever gets past the door is refused behind it and nothing changes.
@@ -93,12 +91,21 @@ async fn table_names_every_endpoint_of_the_api() {
     let mut documented = BTreeSet::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
         if path.starts_with("/api/v1") {
-            let methods = item.as_object().expect("methods").keys().filter(|key| ["get", "put", "post", "delete"].contains(&key.as_str()));
+            let methods = item
+                .as_object()
+                .expect("methods")
+                .keys()
+                .filter(|key| ["get", "put", "post", "delete"].contains(&key.as_str()));
             documented.extend(methods.map(|method| format!("{} {path}", method.to_uppercase())));
         }
     }
-    let tabled: BTreeSet<String> = DOORS.iter().map(|(method, template, _)| format!("{method} {}", shape(template))).collect();
-    assert_eq!(documented.difference(&tabled).collect::<Vec<_>>(), Vec::<&String>::new(), "documented and not in the table");
+    let tabled: BTreeSet<String> =
+        DOORS.iter().map(|(method, template, _)| format!("{method} {}", shape(template))).collect();
+    assert_eq!(
+        documented.difference(&tabled).collect::<Vec<_>>(),
+        Vec::<&String>::new(),
+        "documented and not in the table"
+    );
 }
 
 /// The template as the document spells it.
@@ -152,7 +159,8 @@ async fn approval_of_another_manifest_is_refused() {
 async fn act_without_a_reason_is_refused() {
     let app = TestApp::start().await;
     app.admit().await;
-    let (status, problem) = app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/quarantine"), &json!({"reason": "  "})).await;
+    let (status, problem) =
+        app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/quarantine"), &json!({"reason": "  "})).await;
     assert_eq!((status, problem["code"].as_str()), (400, Some("INVALID_REQUEST")), "{problem}");
 }
 

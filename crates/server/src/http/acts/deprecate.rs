@@ -9,12 +9,12 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::Changed,
+        rights::{May, Promote},
         versions::dispatched,
     },
 };
@@ -41,19 +41,18 @@ pub struct DeprecateBody {
 )]
 pub async fn deprecate(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Promote>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(body): Json<DeprecateBody>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.require_for(Act::Promote, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "deprecate", &body));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "deprecate", &body));
     let sunset = body.sunset.as_deref().map(|text| {
         let message = || format!("`sunset`: `{text}` is no RFC 3339 time");
         text.parse().map_err(|_| ApiError::new(ErrorCode::InvalidRequest, message()))
     });
     let action = Action::Deprecate { sunset: sunset.transpose()? };
-    let done = operate(&app, &auth, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::Queued,
+        rights::{May, Promote},
         versions::newest,
     },
 };
@@ -45,14 +45,13 @@ pub struct PromoteBody {
 )]
 pub async fn promote(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Promote>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(body): Json<PromoteBody>,
 ) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
-    auth.require_for(Act::Promote, &agent)?;
     let version = newest(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "promote", &body));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "promote", &body));
     let next = version.state.next_gate().filter(|gate| matches!(gate, Gate::Canary | Gate::Active));
     let gate = next.ok_or_else(|| {
         let message = format!("a version in {} cannot be promoted", version.state.name());
@@ -63,6 +62,6 @@ pub async fn promote(
         return Err(ApiError::new(ErrorCode::IllegalTransition, message));
     }
     let action = Action::RequestGate { gate, job: JobId(app.ids.next("job")) };
-    let done = operate(&app, &auth, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

@@ -7,12 +7,12 @@ use ostiary_domain::ports::Action;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::Changed,
+        rights::{May, Operate},
         versions::dispatched,
     },
 };
@@ -29,15 +29,14 @@ use crate::{
 )]
 pub async fn quarantine(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Operate>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.require_for(Act::Operate, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "quarantine", &why));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "quarantine", &why));
     let action = Action::Quarantine;
-    let done = operate(&app, &auth, &version, why, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, why, action, idempotency).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

@@ -8,12 +8,12 @@ use ostiary_record::Gate;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::Queued,
+        rights::{May, Operate},
         versions::dispatched,
     },
 };
@@ -30,15 +30,14 @@ use crate::{
 )]
 pub async fn release(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Operate>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
-    auth.require_for(Act::Operate, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "release", &why));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "release", &why));
     let action = Action::RequestGate { gate: Gate::Conformance, job: JobId(app.ids.next("job")) };
-    let done = operate(&app, &auth, &version, why, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, why, action, idempotency).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::Queued,
+        rights::{May, Reverify},
         versions::dispatched,
     },
 };
@@ -45,22 +45,18 @@ pub struct VerifyBody {
 )]
 pub async fn verify(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Reverify>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(body): Json<VerifyBody>,
 ) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
-    if !auth.0.may(Act::Operate) {
-        auth.require_for(Act::Publish, &agent)?;
-    }
-    auth.require_for(Act::Read, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "verify", &body));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "verify", &body));
     let gate = body.gate.as_deref().map_or(Some(Gate::Conformance), |text| text.parse().ok());
     let gate = gate
         .filter(|gate| *gate <= Gate::Security)
         .ok_or_else(|| ApiError::new(ErrorCode::InvalidRequest, "`gate` is one of static, conformance, security"))?;
     let action = Action::RequestGate { gate, job: JobId(app.ids.next("job")) };
-    let done = operate(&app, &auth, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{AgentPath, Auth},
+        extract::AgentPath,
         model::VersionView,
+        rights::{May, Read},
     },
 };
 
@@ -53,10 +53,9 @@ pub struct RouteView {
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<Read>,
     AgentPath(id): AgentPath,
 ) -> Result<axum::Json<AgentView>, ApiError> {
-    auth.require_for(Act::Read, &id)?;
     let agent = app.store.agent(&id).await?.ok_or_else(|| ApiError::not_found(&format!("agent `{id}`")))?;
     let route = app.store.route(&id).await?;
     let versions = app.store.versions(&id).await?;

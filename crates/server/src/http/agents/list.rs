@@ -9,11 +9,10 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::Auth,
         page::{Cursor, Page},
+        rights::{May, Read},
     },
 };
 
@@ -44,15 +43,14 @@ pub struct AgentPage {
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Read>,
     Cursor { after, limit }: Cursor<AgentId>,
 ) -> Result<axum::Json<AgentPage>, ApiError> {
-    auth.0.require(Act::Read)?;
     let found = app.store.agents(after.as_ref(), limit).await?;
     // The cursor counts what was read, not what was shown, so that a page of foreign agents does not end the list.
     let full = found.len() >= limit as usize;
     let next = found.last().filter(|_| full).map(|agent| agent.id.to_string());
-    let mine = found.into_iter().filter(|agent| auth.0.reaches(agent.id.namespace()));
+    let mine = found.into_iter().filter(|agent| caller.reaches(agent.id.namespace()));
     let agents = mine
         .map(|agent| AgentItem { agent: agent.id.to_string(), owner: agent.owner, description: agent.description })
         .collect();

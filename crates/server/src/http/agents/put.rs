@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{AgentPath, Auth, Json},
+        extract::{AgentPath, Json},
         model::Changed,
+        rights::{May, Publish},
     },
 };
 
@@ -36,13 +36,12 @@ pub struct AgentBody {
 )]
 pub async fn put(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Publish>,
     AgentPath(id): AgentPath,
     Json(body): Json<AgentBody>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.require_for(Act::Publish, &id)?;
     let AgentBody { owner, description } = body;
-    let revision = app.store.put_agent(Agent { id, owner, description }, auth.0.actor()).await?;
+    let revision = app.store.put_agent(Agent { id, owner, description }, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

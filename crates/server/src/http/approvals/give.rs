@@ -15,10 +15,10 @@ use utoipa::ToSchema;
 use super::{ApprovalView, edge};
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Auth, Json, VersionPath},
+        extract::{Json, VersionPath},
+        rights::{Approve, May},
         versions::newest,
     },
 };
@@ -49,11 +49,10 @@ const DEFAULT_LIFE: SignedDuration = SignedDuration::from_hours(24);
 )]
 pub async fn give(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Approve>,
     VersionPath { agent, label }: VersionPath,
     Json(body): Json<ApprovalBody>,
 ) -> Result<(StatusCode, axum::Json<ApprovalView>), ApiError> {
-    auth.require_for(Act::Approve, &agent)?;
     let version = newest(&app, &agent, &label).await?;
     let policy = app.policy().await?.digest();
     let invalid = |message: &str| ApiError::new(ErrorCode::InvalidRequest, message.to_owned());
@@ -72,7 +71,7 @@ pub async fn give(
         id: ApprovalId(app.ids.next("approval")),
         version: version.key,
         edge: edge(&body.edge).ok_or_else(|| invalid("`edge` is one of admission, canary, promotion, release"))?,
-        actor: auth.0.actor(),
+        actor: caller.actor(),
         manifest,
         policy,
         reason: body.reason,

@@ -7,10 +7,10 @@ use axum::extract::State;
 use super::ApprovalView;
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{Auth, VersionPath},
+        extract::VersionPath,
+        rights::{May, Read},
         versions::newest,
     },
 };
@@ -23,10 +23,9 @@ use crate::{
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<Read>,
     VersionPath { agent, label }: VersionPath,
 ) -> Result<axum::Json<Vec<ApprovalView>>, ApiError> {
-    auth.require_for(Act::Read, &agent)?;
     let version = newest(&app, &agent, &label).await?;
     let approvals = app.store.approvals_of(&version.key).await?;
     Ok(axum::Json(approvals.iter().map(ApprovalView::of).collect()))

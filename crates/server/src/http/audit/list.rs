@@ -10,11 +10,10 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::Auth,
         page::{Cursor, Page},
+        rights::{May, ReadAudit},
     },
 };
 
@@ -59,10 +58,9 @@ pub struct AuditPage {
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<ReadAudit>,
     Cursor { after, limit }: Cursor<u64>,
 ) -> Result<axum::Json<AuditPage>, ApiError> {
-    auth.0.require(Act::ReadAudit)?;
     let entries = app.store.audit(Revision(after.unwrap_or(0)), limit).await?;
     let full = entries.len() >= limit as usize;
     let next = entries.last().filter(|_| full).map(|entry| entry.revision.to_string());

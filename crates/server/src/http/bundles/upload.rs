@@ -12,11 +12,11 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Auth, collect},
+        extract::collect,
         problems,
+        rights::{May, Publish},
     },
 };
 
@@ -39,10 +39,9 @@ pub struct BundleView {
 )]
 pub async fn upload(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<Publish>,
     body: Body,
 ) -> Result<(StatusCode, axum::Json<BundleView>), ApiError> {
-    auth.0.require(Act::Publish)?;
     let archive = collect(body, app.config.http.bundle_bytes).await?;
     let read = tokio::task::spawn_blocking(move || Bundle::from_tar(&archive).map(|bundle| (bundle.to_tar(), bundle)));
     let (archive, bundle) = read

@@ -11,9 +11,11 @@ use ostiary_domain::EnvironmentName;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
-    http::extract::{Auth, Named},
+    http::{
+        extract::Named,
+        rights::{May, PutEnvironment},
+    },
 };
 
 /// Get the document of a verification environment.
@@ -24,8 +26,11 @@ use crate::{
         (status = "4XX", body = Problem)
     )
 )]
-pub async fn get(State(app): State<Arc<App>>, auth: Auth, Named(name): Named) -> Result<Response, ApiError> {
-    auth.0.require(Act::PutEnvironment)?;
+pub async fn get(
+    State(app): State<Arc<App>>,
+    _: May<PutEnvironment>,
+    Named(name): Named,
+) -> Result<Response, ApiError> {
     let found = app.store.environment(&EnvironmentName(name.clone())).await?;
     let found = found.ok_or_else(|| ApiError::not_found(&format!("environment `{name}`")))?;
     Ok(([(header::CONTENT_TYPE, "application/yaml")], found.document).into_response())

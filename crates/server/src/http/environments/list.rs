@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
-    http::extract::Auth,
+    http::rights::{May, Read},
 };
 
 /// One environment, without its document.
@@ -29,8 +28,7 @@ pub struct EnvironmentItem {
     get, path = "/environments", tag = "environments",
     responses((status = 200, body = Vec<EnvironmentItem>), (status = "4XX", body = Problem))
 )]
-pub async fn list(State(app): State<Arc<App>>, auth: Auth) -> Result<axum::Json<Vec<EnvironmentItem>>, ApiError> {
-    auth.0.require(Act::Read)?;
+pub async fn list(State(app): State<Arc<App>>, _: May<Read>) -> Result<axum::Json<Vec<EnvironmentItem>>, ApiError> {
     let found = app.store.environments().await?;
     let items = found.into_iter().map(|environment| EnvironmentItem {
         environment: environment.name.to_string(),

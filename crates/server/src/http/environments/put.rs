@@ -10,12 +10,12 @@ use ostiary_domain::EnvironmentName;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Auth, Named, collect},
+        extract::{Named, collect},
         model::Changed,
         problems,
+        rights::{May, PutEnvironment},
     },
 };
 
@@ -27,11 +27,10 @@ use crate::{
 )]
 pub async fn put(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<PutEnvironment>,
     Named(name): Named,
     body: Body,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.0.require(Act::PutEnvironment)?;
     let document = collect(body, app.config.http.body_bytes).await?;
     let environment = Environment::parse("environment.yaml", &document)
         .map_err(|found| problems::of(ErrorCode::InvalidRequest, "the environment has problems", &found))?;
@@ -39,7 +38,7 @@ pub async fn put(
         let message = format!("the document is of environment `{}`, the address of `{name}`", environment.name.value);
         return Err(ApiError::new(ErrorCode::InvalidRequest, message));
     }
-    let revision = app.store.put_environment(&EnvironmentName(name), document, auth.0.actor()).await?;
+    let revision = app.store.put_environment(&EnvironmentName(name), document, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

@@ -12,7 +12,10 @@ use super::readable;
 use crate::{
     app::App,
     error::{ApiError, Problem},
-    http::extract::{Auth, Named},
+    http::{
+        extract::Named,
+        rights::{May, ReadEvidence},
+    },
 };
 
 /// Get the signed envelope.
@@ -23,7 +26,11 @@ use crate::{
         (status = "4XX", body = Problem)
     )
 )]
-pub async fn envelope(State(app): State<Arc<App>>, auth: Auth, Named(id): Named) -> Result<Response, ApiError> {
-    let record = readable(&app, &auth, id).await?;
+pub async fn envelope(
+    State(app): State<Arc<App>>,
+    caller: May<ReadEvidence>,
+    Named(id): Named,
+) -> Result<Response, ApiError> {
+    let record = readable(&app, &caller, id).await?;
     Ok(([(header::CONTENT_TYPE, "application/vnd.dsse.envelope+json")], record.envelope).into_response())
 }

@@ -9,8 +9,9 @@ use crate::{
     app::App,
     error::{ApiError, Problem},
     http::{
-        extract::{Auth, Named},
+        extract::Named,
         model::EvidenceView,
+        rights::{May, ReadEvidence},
     },
 };
 
@@ -21,8 +22,8 @@ use crate::{
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<ReadEvidence>,
     Named(id): Named,
 ) -> Result<axum::Json<EvidenceView>, ApiError> {
-    readable(&app, &auth, id).await.map(|record| axum::Json(EvidenceView::of(&record)))
+    readable(&app, &caller, id).await.map(|record| axum::Json(EvidenceView::of(&record)))
 }

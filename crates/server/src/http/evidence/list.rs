@@ -6,11 +6,11 @@ use axum::extract::State;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{Auth, VersionPath},
+        extract::VersionPath,
         model::EvidenceView,
+        rights::{May, ReadEvidence},
         versions::newest,
     },
 };
@@ -23,10 +23,9 @@ use crate::{
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<ReadEvidence>,
     VersionPath { agent, label }: VersionPath,
 ) -> Result<axum::Json<Vec<EvidenceView>>, ApiError> {
-    auth.require_for(Act::ReadEvidence, &agent)?;
     let version = newest(&app, &agent, &label).await?;
     let evidence = app.store.evidence_of(&version.key).await?;
     Ok(axum::Json(evidence.iter().map(EvidenceView::of).collect()))

@@ -8,12 +8,12 @@ use ostiary_record::Gate;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, Named, VersionPath},
+        extract::{IdempotencyKey, Json, Named, VersionPath},
         model::Queued,
+        rights::{May, RunGate},
         versions::newest,
     },
 };
@@ -30,7 +30,7 @@ use crate::{
 )]
 pub async fn request(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<RunGate>,
     VersionPath { agent, label }: VersionPath,
     Named(gate): Named,
     key: IdempotencyKey,
@@ -39,12 +39,9 @@ pub async fn request(
     let gate: Gate = gate.parse().map_err(|error: ostiary_record::layer::UnknownName| {
         ApiError::new(ErrorCode::InvalidRequest, error.to_string())
     })?;
-    // Canary and active are promotions, and promotions have their own right.
-    let act = if gate >= Gate::Canary { Act::Promote } else { Act::Publish };
-    auth.require_for(act, &agent)?;
     let version = newest(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), gate, &why));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), gate, &why));
     let job = JobId(app.ids.next("job"));
-    let done = operate(&app, &auth, &version, why, Action::RequestGate { gate, job }, idempotency).await?;
+    let done = operate(&app, &caller, &version, why, Action::RequestGate { gate, job }, idempotency).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

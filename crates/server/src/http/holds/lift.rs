@@ -7,12 +7,12 @@ use ostiary_domain::{HoldId, ports::Action};
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, Named, VersionPath},
+        extract::{IdempotencyKey, Json, Named, VersionPath},
         model::Changed,
+        rights::{May, Operate},
         versions::dispatched,
     },
 };
@@ -29,15 +29,14 @@ use crate::{
 )]
 pub async fn lift(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Operate>,
     VersionPath { agent, label }: VersionPath,
     Named(hold): Named,
     key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.require_for(Act::Operate, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "lift", &hold, &why));
-    let done = operate(&app, &auth, &version, why, Action::LiftHold(HoldId(hold)), idempotency).await?;
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "lift", &hold, &why));
+    let done = operate(&app, &caller, &version, why, Action::LiftHold(HoldId(hold)), idempotency).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

@@ -6,11 +6,11 @@ use axum::extract::State;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{Auth, VersionPath},
+        extract::VersionPath,
         model::HoldView,
+        rights::{May, Read},
         versions::dispatched,
     },
 };
@@ -23,10 +23,9 @@ use crate::{
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<Read>,
     VersionPath { agent, label }: VersionPath,
 ) -> Result<axum::Json<Vec<HoldView>>, ApiError> {
-    auth.require_for(Act::Read, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
     Ok(axum::Json(version.holds.iter().map(HoldView::of).collect()))
 }

@@ -12,12 +12,12 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Why, operate},
-        extract::{Auth, IdempotencyKey, Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         model::{Changed, HoldView, ScopeView, hold_kind},
+        rights::{May, Operate},
         versions::dispatched,
     },
 };
@@ -56,20 +56,19 @@ pub struct HoldSet {
 )]
 pub async fn set(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Operate>,
     VersionPath { agent, label }: VersionPath,
     key: IdempotencyKey,
     Json(body): Json<HoldBody>,
 ) -> Result<(StatusCode, axum::Json<HoldSet>), ApiError> {
-    auth.require_for(Act::Operate, &agent)?;
     let version = dispatched(&app, &agent, &label).await?;
-    let idempotency = key.bound(&auth.0, &(version.key.to_string(), "hold", &body));
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "hold", &body));
     let invalid = |message: String| ApiError::new(ErrorCode::InvalidRequest, message);
     let kind = hold_kind(&body.kind)
         .ok_or_else(|| invalid("`kind` is one of route_disabled, canary_stopped, revalidating".to_owned()))?;
     let scope = body.scope.unwrap_or(ScopeView::Everything).parse().map_err(invalid)?;
     let action = Action::SetHold(HoldRequest { id: HoldId(app.ids.next("hold")), kind, scope });
-    let done = operate(&app, &auth, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
     let holds = done.version.holds.iter().map(HoldView::of).collect();
     Ok((StatusCode::CREATED, axum::Json(HoldSet { holds, changed: Changed::of(&done) })))
 }

@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
-    http::extract::Auth,
+    http::rights::{May, Read},
 };
 
 /// One namespace.
@@ -29,11 +28,10 @@ pub struct NamespaceView {
     get, path = "/namespaces", tag = "namespaces",
     responses((status = 200, body = Vec<NamespaceView>), (status = "4XX", body = Problem))
 )]
-pub async fn list(State(app): State<Arc<App>>, auth: Auth) -> Result<axum::Json<Vec<NamespaceView>>, ApiError> {
-    auth.0.require(Act::Read)?;
+pub async fn list(State(app): State<Arc<App>>, caller: May<Read>) -> Result<axum::Json<Vec<NamespaceView>>, ApiError> {
     let now = app.clock.now();
     let found = app.store.namespaces().await?;
-    let mine = found.into_iter().filter(|namespace| auth.0.reaches(&namespace.name));
+    let mine = found.into_iter().filter(|namespace| caller.reaches(&namespace.name));
     let view = mine.map(|namespace| NamespaceView {
         mode: namespace.enforcement.at(now).as_str().to_owned(),
         until: namespace.enforcement.until().filter(|until| now < *until).map(|until| until.to_string()),

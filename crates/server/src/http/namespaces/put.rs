@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Auth, Json, Named},
+        extract::{Json, Named},
         model::Changed,
+        rights::{Administer, May},
     },
 };
 
@@ -36,11 +36,10 @@ pub struct NamespaceBody {
 )]
 pub async fn put(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Administer>,
     Named(name): Named,
     Json(body): Json<NamespaceBody>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.0.require_in(Act::Administer, &name)?;
     let invalid = |message: String| ApiError::new(ErrorCode::InvalidRequest, message);
     // A namespace is the first part of an agent's id and obeys the same rules.
     AgentId::new(&name, "agent").map_err(|error| invalid(error.to_string()))?;
@@ -48,7 +47,7 @@ pub async fn put(
     if enforcement.until().is_some_and(|until| until <= app.clock.now()) {
         return Err(invalid("`until` is past".to_owned()));
     }
-    let revision = app.store.put_namespace(Namespace { name, enforcement }, auth.0.actor()).await?;
+    let revision = app.store.put_namespace(Namespace { name, enforcement }, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

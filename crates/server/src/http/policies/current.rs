@@ -9,9 +9,8 @@ use utoipa::ToSchema;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
-    http::extract::Auth,
+    http::rights::{May, Read},
 };
 
 /// A policy and its name in evidence.
@@ -37,7 +36,6 @@ impl From<Policy> for PolicyView {
     get, path = "/policies/current", tag = "policies",
     responses((status = 200, body = PolicyView), (status = "4XX", body = Problem))
 )]
-pub async fn current(State(app): State<Arc<App>>, auth: Auth) -> Result<axum::Json<PolicyView>, ApiError> {
-    auth.0.require(Act::Read)?;
+pub async fn current(State(app): State<Arc<App>>, _: May<Read>) -> Result<axum::Json<PolicyView>, ApiError> {
     Ok(axum::Json(app.policy().await?.into()))
 }

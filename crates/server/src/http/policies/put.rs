@@ -7,11 +7,11 @@ use ostiary_domain::Policy;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{Auth, Json},
+        extract::Json,
         model::Changed,
+        rights::{Administer, May},
     },
 };
 
@@ -23,11 +23,10 @@ use crate::{
 )]
 pub async fn put(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    caller: May<Administer>,
     Json(policy): Json<Policy>,
 ) -> Result<axum::Json<Changed>, ApiError> {
-    auth.0.require(Act::Administer)?;
-    let revision = app.store.put_policy(policy, auth.0.actor()).await?;
+    let revision = app.store.put_policy(policy, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }

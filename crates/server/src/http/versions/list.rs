@@ -6,11 +6,11 @@ use axum::extract::State;
 
 use crate::{
     app::App,
-    auth::Act,
     error::{ApiError, Problem},
     http::{
-        extract::{AgentPath, Auth},
+        extract::AgentPath,
         model::VersionView,
+        rights::{May, Read},
     },
 };
 
@@ -22,10 +22,9 @@ use crate::{
 )]
 pub async fn list(
     State(app): State<Arc<App>>,
-    auth: Auth,
+    _: May<Read>,
     AgentPath(agent): AgentPath,
 ) -> Result<axum::Json<Vec<VersionView>>, ApiError> {
-    auth.require_for(Act::Read, &agent)?;
     let route = app.store.route(&agent).await?;
     let versions = app.store.versions(&agent).await?;
     Ok(axum::Json(versions.iter().map(|version| VersionView::of(version, &route)).collect()))
