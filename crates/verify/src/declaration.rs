@@ -12,6 +12,7 @@ mod modes;
 mod pinned;
 mod pins;
 mod required;
+mod signature;
 mod skill_ids;
 
 /// All checks of this layer, in the order of the documentation.
@@ -25,6 +26,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(skill_ids::SkillIds),
         Box::new(modes::Modes),
         Box::new(extension::RequiredExtension),
+        Box::new(signature::Signature),
     ]
 }
 

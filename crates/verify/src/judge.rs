@@ -27,6 +27,10 @@ pub struct JudgeOptions {
     pub only: Vec<String>,
     /// Extensions that the consumer supports (C-08).
     pub consumer_extensions: Vec<String>,
+    /// The operator's keys for signed cards (C-07); without any, signatures are told and not checked.
+    pub card_keys: ostiary_canon::jwk::KeySet,
+    /// Whether the policy asks for a signed card.
+    pub card_signature_required: bool,
 }
 
 /// What one judgement needs besides the check.

@@ -1,5 +1,7 @@
 //! Rules over all scenarios and checks at once: what a forgotten step of "add a check" would break.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 use std::{collections::BTreeSet, fs, path::Path};
 
 use ostiary_record::{Outcome, ReasonCode};
@@ -116,6 +118,7 @@ fn reasons_of_the_engine_never_fail_a_candidate_but_for_flipping() {
     assert_eq!(Outcome::aggregate([]), Outcome::Inconclusive);
 }
 
+#[expect(clippy::disallowed_methods, reason = "the developer's switch to rewrite generated files")]
 fn compare(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("BLESS").is_some() {

@@ -1,9 +1,11 @@
 //! Local runs against the planning agent, over TLS, by its production name: the whole path but for the server.
 
-use std::{collections::BTreeMap, path::Path, sync::Mutex};
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+use std::{path::Path, sync::Mutex};
 
 use ostiary_contract::Bundle;
-use ostiary_record::{Gate, NoSink, Outcome, ReasonCode, Report, Run, RunEvent, RunSink};
+use ostiary_record::{FindingLine, Gate, NoSink, Outcome, ReasonCode, Report, Run, RunEvent, RunSink};
 use ostiary_sample::{Authority, Config, Lie, Lies, PlanningAgent, Running, Trust};
 use ostiary_verify::{Harness, JudgeOptions, judge, recording_file};
 use ostiary_worker::{
@@ -76,7 +78,7 @@ async fn verify_bundle(stage: &Stage, bundle: &Bundle, gate: Option<Gate>) -> (R
 fn told(report: &Report) -> String {
     let bad =
         report.findings.iter().filter(|f| matches!(f.finding.verdict.outcome(), Outcome::Fail | Outcome::Inconclusive));
-    let line = |f: &ostiary_record::FindingLine| {
+    let line = |f: &FindingLine| {
         let case = f.finding.case.as_ref().map(|c| format!(" [{c}]")).unwrap_or_default();
         format!(
             "{} {}{case} {:?} {}: {}",
@@ -155,23 +157,26 @@ fn bundle_for(lie: Lie) -> Bundle {
     Bundle::load(&files).unwrap_or_else(|p| panic!("{p}"))
 }
 
+/// What was said of an agent with one lie, where its code is not among it.
+async fn missed(lie: Lie) -> Option<String> {
+    let bundle = bundle_for(lie);
+    let stage = stage_of(&bundle, [lie].into_iter().collect()).await;
+    let (_, report) = verify_bundle(&stage, &bundle, None).await;
+    stage.agent.stop().await;
+    let by_code = |f: &FindingLine| f.finding.verdict.outcome() == Outcome::Fail && f.reason_code == Some(code(lie));
+    let caught = report.verdict == Outcome::Fail || lie == Lie::LateStream;
+    let said = format!("{lie}: {}\n{}", report.verdict, told(&report));
+    (!caught || !report.findings.iter().any(by_code)).then_some(said)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_lie_of_the_agent_is_caught_by_its_code() {
-    let mut missed = BTreeMap::new();
-    for lie in Lie::ALL {
-        let bundle = bundle_for(*lie);
-        let stage = stage_of(&bundle, [*lie].into_iter().collect()).await;
-        let (_, report) = verify_bundle(&stage, &bundle, None).await;
-        let caught = report
-            .findings
-            .iter()
-            .any(|f| f.finding.verdict.outcome() == Outcome::Fail && f.reason_code == Some(code(*lie)));
-        if !caught {
-            missed.insert(lie.name(), (report.verdict, told(&report)));
-        }
-        stage.agent.stop().await;
+    let mut all: tokio::task::JoinSet<Option<String>> = Lie::ALL.iter().map(|lie| missed(*lie)).collect();
+    let mut surprises = Vec::new();
+    while let Some(said) = all.join_next().await {
+        surprises.extend(said.unwrap());
     }
-    assert!(missed.is_empty(), "{missed:#?}");
+    assert!(surprises.is_empty(), "{}", surprises.join("\n\n"));
 }
 
 #[derive(Default)]

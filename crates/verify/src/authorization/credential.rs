@@ -1,13 +1,15 @@
 //! `a2a.auth.missing`, `a2a.auth.expired`, `a2a.auth.foreign`: who shows no credential, or one that does not count, is
 //! not served (Z-02).
 
-use ostiary_protocol::a2a::{Answer, StreamItem, TaskState};
+use ostiary_protocol::a2a::{Answer, Card, StreamItem, TaskState};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
+use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
     authorization::{declares_security, without_security},
     check::{Check, CheckSpec, Input, Reads},
+    discover::CARD,
     facts::Facts,
     scenario::Role,
     scenarios::credential,
@@ -100,15 +102,19 @@ impl Check for Credential {
         if !declares_security(facts) {
             return vec![without_security(facts)];
         }
+        let demand = demand(facts);
+        if demand == Demand::Optional {
+            return vec![facts.not_applicable(CARD, "/securityRequirements")];
+        }
         let exchanges = answers::of(facts, self.scenario);
         let stranger = |a: &&Answered<'_>| facts.actor_of(a.tape, self.role) == a.exchange.actor;
-        exchanges.iter().filter(stranger).map(|a| self.judge_one(facts, a)).collect()
+        exchanges.iter().filter(stranger).map(|a| self.judge_one(facts, a, demand)).collect()
     }
 }
 
 impl Credential {
     /// Any refusal will do: the same message works with a credential, so nothing else can be wrong with it.
-    fn judge_one(&self, facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
+    fn judge_one(&self, facts: &Facts<'_>, answered: &Answered<'_>, demand: Demand) -> Finding {
         let x = answered.exchange.id;
         if let Some(unusable) = answered.unusable(facts) {
             return unusable;
@@ -116,6 +122,10 @@ impl Credential {
         match answered.reply.first().map(|i| &i.answer) {
             Some(Answer::Error(_)) => facts.pass(answered.cite()).at_exchange(x),
             Some(Answer::Result(_)) if is_refusing_task(answered) => facts.pass(answered.cite()).at_exchange(x),
+            Some(Answer::Result(_)) if demand == Demand::Unsaid => {
+                let remedy = "the card names schemes and does not say in `securityRequirements` whether one is needed";
+                facts.inconclusive(ReasonCode::ObservationIncomplete, "securityRequirements", remedy).at_exchange(x)
+            }
             Some(Answer::Result(_)) => {
                 let observed = format!("{} was served", answered.operation());
                 facts.fail(self.accepted, answered.cite(), "a refusal", observed).at_exchange(x)
@@ -131,6 +141,32 @@ impl Credential {
     }
 }
 
+/// Whether the card says that a credential is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Demand {
+    /// Each alternative names a scheme, or a skill asks for one.
+    Said,
+    /// One alternative is empty: anybody may come in.
+    Optional,
+    /// Schemes are named and no requirement.
+    Unsaid,
+}
+
+fn demand(facts: &Facts<'_>) -> Demand {
+    let Some(card) = facts.card().map(|v| Card::new(v.clone())) else { return Demand::Unsaid };
+    let listed =
+        |value: &Value| value.get("securityRequirements").and_then(Value::as_array).is_some_and(|l| !l.is_empty());
+    if card.demands_credential() {
+        Demand::Said
+    } else if listed(card.value()) {
+        Demand::Optional
+    } else if card.skills().iter().any(|s| listed(s.value)) {
+        Demand::Said
+    } else {
+        Demand::Unsaid
+    }
+}
+
 /// A task may say the refusal, too: rejected, or waiting for a credential (§7.6).
 fn is_refusing_task(answered: &Answered<'_>) -> bool {
     let state = answered.first_item().and_then(|(item, _)| match item {
@@ -143,14 +179,18 @@ fn is_refusing_task(answered: &Answered<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use ostiary_record::{Kind, Outcome};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::testing::{Driven, Edit, World, caught, is, passes};
 
     /// The stranger of a scenario is served: the refusals by status become answers.
     fn serving(check: &Credential, state: &str) -> Driven {
-        let mut driven = World::honest().drive();
+        serving_in(World::honest(), check, state)
+    }
+
+    fn serving_in(world: World, check: &Credential, state: &str) -> Driven {
+        let mut driven = world.drive();
         for recording in driven.run.recordings.iter_mut().filter(|r| r.scenario.0 == check.scenario) {
             for event in &mut recording.events {
                 if let Kind::Head { status, .. } = &mut event.kind {
@@ -202,6 +242,16 @@ mod tests {
         let driven = world.drive();
         is(&Credential::ALL[1], &driven, Outcome::Inconclusive);
         passes(&Credential::ALL[0], &driven);
+    }
+
+    #[test]
+    fn what_the_card_leaves_open_is_no_failure() {
+        let anybody = World::with_card(|c| c["securityRequirements"].as_array_mut().unwrap().push(json!({})));
+        is(&Credential::ALL[0], &anybody.drive(), Outcome::NotApplicable);
+        let unsaid = || World::with_card(|c| c["securityRequirements"] = json!([]));
+        passes(&Credential::ALL[0], &unsaid().drive());
+        let served = serving_in(unsaid(), &Credential::ALL[0], "TASK_STATE_COMPLETED");
+        is(&Credential::ALL[0], &served, Outcome::Inconclusive);
     }
 
     #[test]

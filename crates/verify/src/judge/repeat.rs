@@ -15,7 +15,7 @@ use crate::{
 
 /// Judges one unit: every repetition apart, then all together.
 pub(crate) fn judge_unit<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>) -> Vec<Finding> {
-    let tries: Vec<Vec<Finding>> = (0..unit.repetitions()).map(|n| judge_one(scene, check, unit, n)).collect();
+    let tries: Vec<Vec<Finding>> = unit.repetitions().into_iter().map(|n| judge_one(scene, check, unit, n)).collect();
     let tolerance = crate::contract_view::tolerance(scene.bundle);
     merge(tries, tolerance, &facts(scene, check.spec(), unit, Vec::new()))
 }

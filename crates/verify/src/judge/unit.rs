@@ -1,6 +1,6 @@
 //! Which recordings one judgement reads: those of one profile and one case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostiary_canon::Profile;
 use ostiary_record::{Axes, CaseId};
@@ -45,18 +45,27 @@ pub(crate) fn units<'a>(scene: &Scene<'a>, spec: &CheckSpec) -> Vec<Unit<'a>> {
 // === impl Unit ===
 
 impl<'a> Unit<'a> {
-    /// How many repetitions the most repeated scenario has.
-    pub(crate) fn repetitions(&self) -> u32 {
-        self.tapes.iter().map(|t| t.recording.axes.repetition + 1).max().unwrap_or(1)
+    /// The repetitions that were driven, at least one. A stored run may name any number, so that they are listed and
+    /// not counted.
+    pub(crate) fn repetitions(&self) -> BTreeSet<u32> {
+        let mut all: BTreeSet<u32> = self.tapes.iter().map(|t| t.recording.axes.repetition).collect();
+        if all.is_empty() {
+            all.insert(0);
+        }
+        all
     }
 
-    /// The recordings of one repetition; a scenario that was driven fewer times gives its last.
+    /// The recordings of one repetition; a scenario that was not driven in it gives its last.
     pub(crate) fn repetition(&self, n: u32) -> Vec<Tape<'a>> {
-        let last = |scenario: &str| {
-            let of = self.tapes.iter().filter(|t| t.recording.scenario.0 == scenario);
-            of.map(|t| t.recording.axes.repetition).max().unwrap_or(0)
+        let mut of: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        for tape in &self.tapes {
+            of.entry(&tape.recording.scenario.0).or_default().insert(tape.recording.axes.repetition);
+        }
+        let stands_for = |driven: &BTreeSet<u32>| if driven.contains(&n) { Some(n) } else { driven.last().copied() };
+        let wanted = |t: &&Tape<'a>| {
+            let driven = of.get(t.recording.scenario.0.as_str());
+            driven.and_then(stands_for) == Some(t.recording.axes.repetition)
         };
-        let wanted = |t: &&Tape<'a>| t.recording.axes.repetition == n.min(last(&t.recording.scenario.0));
         self.tapes.iter().filter(wanted).copied().collect()
     }
 

@@ -22,7 +22,12 @@ static SPEC: CheckSpec = CheckSpec {
     covers: &["I-01", "I-09", "G-01"],
     reads: Reads::Any(&[send::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Contract],
-    reasons: &[ReasonCode::ResponseMalformed, ReasonCode::CapabilityNotKept, ReasonCode::TaskNotFound],
+    reasons: &[
+        ReasonCode::ResponseMalformed,
+        ReasonCode::CapabilityNotKept,
+        ReasonCode::TaskNotFound,
+        ReasonCode::SendNotBlocking,
+    ],
     severity: Severity::Error,
     liar: "an_answer_of_another_shape_is_caught",
 };
@@ -36,7 +41,8 @@ impl Check for Response {
         let all = answers::all(facts);
         let sent = all.iter().filter(|a| a.operation() == "SendMessage");
         let read = all.iter().filter(|a| a.operation() == "GetTask");
-        sent.map(|a| judge_send(facts, a)).chain(read.filter_map(|a| judge_read(facts, a))).collect()
+        let sent = sent.flat_map(|a| [Some(judge_send(facts, a)), early(facts, a)].into_iter().flatten());
+        sent.chain(read.filter_map(|a| judge_read(facts, a))).collect()
     }
 }
 
@@ -62,6 +68,16 @@ fn judge_send(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
             Err(problem) => malformed(problem.to_string()),
         },
     }
+}
+
+/// A warning where the answer came before the task stood still: to wait is the default (§3.2.2), although another
+/// section says to return immediately.
+fn early(facts: &Facts<'_>, answered: &Answered<'_>) -> Option<Finding> {
+    let (StreamItem::Task(task), seq) = answered.first_item()? else { return None };
+    let state = task.state().filter(|s| !s.is_terminal() && !s.is_interrupted())?;
+    let expected = "an answer once the task is terminal or interrupted, as `returnImmediately` was not asked for";
+    let finding = facts.fail(ReasonCode::SendNotBlocking, answered.at(seq), expected, state.to_string());
+    Some(finding.at_exchange(answered.exchange.id).as_severity(Severity::Warning))
 }
 
 /// A refused message breaks a promise only when a declaration made one; a wrong credential tells nothing.
@@ -103,11 +119,11 @@ fn judge_read(facts: &Facts<'_>, answered: &Answered<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use ostiary_record::Outcome;
+    use ostiary_record::{End, Kind, Outcome};
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Driven, Edit, World, caught, is, passes};
+    use crate::testing::{Driven, Edit, World, caught, is, passes, warnings};
 
     fn answering(change: impl Fn(&crate::testing::Item<'_>) -> Edit) -> Driven {
         let send = |i: &crate::testing::Item<'_>| i.operation == "SendMessage" && i.scenario == send::ID;
@@ -137,6 +153,32 @@ mod tests {
     fn a_refused_example_breaks_the_promise() {
         let refused = answering(|i| Edit::Replace(i.with_error(json!({"code": -32603, "message": "no"}))));
         caught(&Response, &refused, ReasonCode::CapabilityNotKept);
+    }
+
+    #[test]
+    fn an_answer_before_the_end_is_warned_about() {
+        let early = answering(|i| i.changed(|a| a["result"]["task"]["status"]["state"] = json!("TASK_STATE_WORKING")));
+        passes(&Response, &early);
+        assert_eq!(warnings(&Response, &early), [ReasonCode::SendNotBlocking]);
+    }
+
+    #[test]
+    fn an_agent_that_hangs_or_breaks_off_is_unknown() {
+        for (how, reason) in [
+            (End::Deadline, ReasonCode::TargetUnresponsive),
+            (End::PeerReset { why: "eof".to_owned() }, ReasonCode::TargetUnreachable),
+            (End::Limit { which: "body_bytes".to_owned() }, ReasonCode::BudgetExceeded),
+        ] {
+            let mut silent = answering(|_| Edit::Drop);
+            for recording in silent.run.recordings.iter_mut().filter(|r| r.scenario.0 == send::ID) {
+                let first = recording.events.iter_mut().find_map(|e| match &mut e.kind {
+                    Kind::Ended { how, .. } => Some(how),
+                    _ => None,
+                });
+                *first.unwrap() = how.clone();
+            }
+            assert_eq!(silent.verdict(&Response), (Outcome::Inconclusive, Some(reason)));
+        }
     }
 
     #[test]

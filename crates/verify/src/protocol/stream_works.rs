@@ -79,14 +79,26 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
             out.extend(held_back(facts, answered));
             out
         }
-        // our own patience ended, not the stream
-        Ok(Progress::Open(_)) if answered.reply.end == Some(End::Deadline) => {
-            let remedy = "the stream was still open at our deadline";
-            vec![facts.inconclusive(ReasonCode::TargetUnresponsive, "the end of the stream", remedy).at_exchange(x)]
+        Ok(Progress::Open(last)) => match ended_by_us(answered) {
+            Some((reason, remedy)) => {
+                vec![facts.inconclusive(reason, "the end of the stream", remedy).at_exchange(x)]
+            }
+            None => fail(ReasonCode::StreamTruncated, "a terminal or interrupted state before the stream ends", last),
+        },
+    }
+}
+
+/// Why it was our patience that ended, and not the stream.
+fn ended_by_us(answered: &Answered<'_>) -> Option<(ReasonCode, String)> {
+    match answered.reply.end.as_ref() {
+        Some(End::Deadline) => {
+            Some((ReasonCode::TargetUnresponsive, "the stream was still open at our deadline".to_owned()))
         }
-        Ok(Progress::Open(last)) => {
-            fail(ReasonCode::StreamTruncated, "a terminal or interrupted state before the stream ends", last)
+        Some(End::Limit { which }) => Some((ReasonCode::BudgetExceeded, format!("bound `{which}` was hit"))),
+        Some(End::LocalAbort) | None => {
+            Some((ReasonCode::ObservationIncomplete, "the exchange was not finished".to_owned()))
         }
+        Some(End::Complete | End::PeerReset { .. } | End::NoConnection { .. }) => None,
     }
 }
 
@@ -201,6 +213,21 @@ mod tests {
         let driven = World::honest().drive();
         passes(&StreamWorks, &driven);
         assert_eq!(warnings(&StreamWorks, &driven), [ReasonCode::StreamNotIncremental]);
+    }
+
+    #[test]
+    fn a_stream_that_we_gave_up_on_is_unknown() {
+        for how in [End::Deadline, End::Limit { which: "frames".to_owned() }] {
+            let mut driven = streaming(|i| if i.n >= 2 { Edit::Drop } else { Edit::Keep });
+            for recording in driven.run.recordings.iter_mut().filter(|r| r.scenario.0 == stream::ID) {
+                let first = recording.events.iter_mut().find_map(|e| match &mut e.kind {
+                    Kind::Ended { how, .. } => Some(how),
+                    _ => None,
+                });
+                *first.unwrap() = how.clone();
+            }
+            is(&StreamWorks, &driven, Outcome::Inconclusive);
+        }
     }
 
     #[test]

@@ -105,6 +105,27 @@ mod tests {
     }
 
     #[test]
+    fn what_an_early_answer_lacks_is_read_back() {
+        let early = |drop_from_reads: bool| {
+            World::honest().drive().edit(move |i| {
+                let mut answer = i.answer.clone();
+                if let Some(task) = answer.pointer_mut("/result/task").and_then(Value::as_object_mut) {
+                    task.remove("artifacts");
+                    task.insert("status".to_owned(), json!({"state": "TASK_STATE_SUBMITTED"}));
+                }
+                if let Some(task) =
+                    answer.pointer_mut("/result").and_then(Value::as_object_mut).filter(|_| drop_from_reads)
+                {
+                    task.remove("artifacts");
+                }
+                Edit::Replace(answer)
+            })
+        };
+        passes(&ArtifactMissing, &early(false));
+        caught(&ArtifactMissing, &early(true), ReasonCode::ArtifactMissing);
+    }
+
+    #[test]
     fn a_contract_that_requires_none_does_not_apply() {
         let mut world = World::honest();
         world.remove("skills.yaml");

@@ -1,6 +1,6 @@
 //! What an example led to: the artifacts or the message of one answer, streamed pieces put together.
 
-use ostiary_protocol::a2a::{StreamItem, TaskState, task::StatusView};
+use ostiary_protocol::a2a::{StreamItem, TaskState, TaskView, task::StatusView};
 use ostiary_record::{EventRef, Seq};
 use serde_json::Value;
 
@@ -37,8 +37,24 @@ pub(super) struct Artifact {
 
 /// The outputs of all sent examples whose answers can be read.
 pub(super) fn outputs<'a>(facts: &Facts<'a>) -> Vec<Output<'a>> {
-    let sent = answers::all(facts).into_iter().filter(|a| a.operation().starts_with("Send"));
-    sent.filter(|a| a.reply.result().is_some()).map(|answered| output(facts, answered)).collect()
+    let all = answers::all(facts);
+    let reads: Vec<(u32, Seq, Value)> = all.iter().filter_map(read).collect();
+    let sent = all.into_iter().filter(|a| a.operation().starts_with("Send") && a.reply.result().is_some());
+    sent.map(|answered| {
+        let mut output = output(facts, answered);
+        if output.is_open() {
+            let index = output.answered.tape.index;
+            reads.iter().filter(|(tape, ..)| *tape == index).for_each(|r| output.catch_up(r));
+        }
+        output
+    })
+    .collect()
+}
+
+/// A task that was read back, with its place.
+fn read(answered: &Answered<'_>) -> Option<(u32, Seq, Value)> {
+    let (task, seq) = answered.task().filter(|_| answered.operation() == "GetTask")?;
+    Some((answered.tape.index, seq, task.0.clone()))
 }
 
 fn output<'a>(facts: &Facts<'a>, answered: Answered<'a>) -> Output<'a> {
@@ -99,6 +115,21 @@ fn message_of(status: StatusView<'_>) -> Option<Vec<Value>> {
 // === impl Output ===
 
 impl Output<'_> {
+    /// Whether a send was answered before its task stood still, so that the output has to be read back. A stream shows
+    /// all of its output itself.
+    fn is_open(&self) -> bool {
+        let still = |s: TaskState| s.is_terminal() || s.is_interrupted();
+        self.answered.operation() == "SendMessage" && self.state.is_some_and(|s| !still(s))
+    }
+
+    /// Takes over what a later read of the task shows.
+    fn catch_up(&mut self, (_, seq, task): &(u32, Seq, Value)) {
+        let (task, at) = (TaskView(task), self.answered.tape.cite(*seq));
+        self.state = task.state().or(self.state);
+        self.state_at = Some(at.clone());
+        task.artifacts().iter().for_each(|a| put(&mut self.artifacts, a, false, &at));
+    }
+
     /// Whether the task completed.
     pub(super) fn completed(&self) -> bool {
         self.state == Some(TaskState::Completed)

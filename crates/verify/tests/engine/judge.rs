@@ -454,3 +454,31 @@ fn checks_that_were_named_are_asked_for_alone() {
     assert_eq!((report.verdict, report.evaluation_eligible), (Outcome::Pass, false));
     assert!(report.statement.contains("all checks but those asked for (t.protocol)"));
 }
+
+#[test]
+fn a_stored_run_with_absurd_repetitions_is_judged_in_bounded_time() {
+    let bundle = bundle(&[]);
+    let harness = harness(Vec::new());
+    let (mut run, _) = judged(&harness, &bundle, OK);
+    run.recordings[1].axes.repetition = u32::MAX;
+    let report = judge(&harness, &run, &bundle, &JudgeOptions::default());
+    assert_eq!(report.verdict, Outcome::Pass);
+}
+
+#[test]
+fn adding_a_bad_recording_never_helps() {
+    let bundle = bundle(&[]);
+    let harness = harness(Vec::new());
+    let (honest, _) = judged(&harness, &bundle, OK);
+    let (lying, _) = judged(&harness, &bundle, Answer::Whole(500, Vec::new(), ""));
+    for at in 1..=2 {
+        for repetition in [0, 1] {
+            let mut run = honest.clone();
+            let mut bad = lying.recordings[1].clone();
+            bad.axes.repetition = repetition;
+            run.recordings.insert(at, bad);
+            let report = judge(&harness, &run, &bundle, &JudgeOptions::default());
+            assert_eq!(report.verdict, Outcome::Fail, "at {at}, repetition {repetition}");
+        }
+    }
+}
