@@ -25,10 +25,7 @@ impl Registry for SqliteStore {
     }
 
     fn namespace<'a>(&'a self, name: &'a str) -> Answer<'a, Option<Namespace>> {
-        Box::pin(async move {
-            let all = self.namespaces().await?;
-            Ok(all.into_iter().find(|n| n.name == name))
-        })
+        Box::pin(async move { namespace::load(self.reading("namespace.load").await?.db(), name).await })
     }
 
     fn namespaces(&self) -> Answer<'_, Vec<Namespace>> {
@@ -52,10 +49,7 @@ impl Registry for SqliteStore {
     }
 
     fn environment<'a>(&'a self, name: &'a EnvironmentName) -> Answer<'a, Option<EnvironmentRecord>> {
-        Box::pin(async move {
-            let all = self.environments().await?;
-            Ok(all.into_iter().find(|e| e.name == *name))
-        })
+        Box::pin(async move { environment::load(self.reading("environment.load").await?.db(), name).await })
     }
 
     fn environments(&self) -> Answer<'_, Vec<EnvironmentRecord>> {

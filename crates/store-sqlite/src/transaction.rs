@@ -1,4 +1,6 @@
 //! Transactions: named, with one time, at most one revision, and the audit entry that belongs to it.
+//!
+//! None is retried: one process has one writing connection, so a transaction that began is never the victim of another.
 
 use jiff::Timestamp;
 use ostiary_canon::{Digest, Revision};

@@ -132,7 +132,13 @@ pub(crate) async fn changed(mut db: Db<'_>, since: u64, upto: u64) -> Result<Vec
     );
     let found = query.fetch_all(db.conn()).await;
     let found = db.ok(found)?;
-    each_with_holds(db, found).await
+    let mut holds = hold::changed(db, since, upto).await?;
+    let read = |columns| {
+        let mut version = Version::try_from(columns)?;
+        version.holds = holds.remove(&version.key).unwrap_or_default();
+        Ok(version)
+    };
+    found.into_iter().map(read).collect()
 }
 
 async fn each_with_holds(mut db: Db<'_>, rows: Vec<Columns>) -> Result<Vec<Version>, StoreError> {

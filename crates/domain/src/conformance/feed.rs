@@ -8,8 +8,10 @@ use ostiary_record::{Gate, Outcome};
 
 use super::{Bench, world::World};
 use crate::{
+    hold::{HoldKind, Scope},
     lifecycle::StateName,
-    ports::Action,
+    names::HoldId,
+    ports::{Action, HoldRequest},
     registry::Namespace,
     sample::{hour, operator},
 };
@@ -18,11 +20,16 @@ use crate::{
 pub async fn every_revision_appears_in_the_feed(bench: &dyn Bench) {
     let world = World::new(bench).await;
     let key = world.at("1.0.0", StateName::Canary).await;
+    let hold = HoldRequest { id: HoldId("h".into()), kind: HoldKind::CanaryStopped, scope: Scope::Everything };
+    world.act(&key, Action::SetHold(hold)).await.expect("a hold");
     let quarantined = world.act(&key, Action::Quarantine).await.expect("a quarantine").revision;
     world.submit("2.0.0").await;
     let head = world.store.revision().await.expect("a revision");
     let whole = world.store.changes_since(Revision(0), 100).await.expect("the feed");
     assert_eq!((whole.reached, whole.more, whole.told.len()), (head, false, 2));
+    for told in &whole.told {
+        assert_eq!(told.version, world.version(&told.version.key).await, "the feed says what a look-up says");
+    }
     for since in 0..head.0 {
         let changes = world.store.changes_since(Revision(since), 100).await.expect("the feed");
         assert_eq!(changes.reached, head);

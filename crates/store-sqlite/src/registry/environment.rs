@@ -43,6 +43,18 @@ pub(crate) async fn put(
     super::commit(tx, (by, AuditAction::PutEnvironment, key.to_owned()), detail).await
 }
 
+/// One environment.
+pub(crate) async fn load(mut db: Db<'_>, name: &EnvironmentName) -> Result<Option<EnvironmentRecord>, StoreError> {
+    let name = name.as_str();
+    let query = sqlx::query_as!(
+        Columns,
+        "SELECT name, document, changed_by, changed_at FROM environments WHERE name = ?",
+        name
+    );
+    let found = query.fetch_optional(db.conn()).await;
+    db.ok(found)?.map(EnvironmentRecord::try_from).transpose()
+}
+
 /// All, by name.
 pub(crate) async fn all(mut db: Db<'_>) -> Result<Vec<EnvironmentRecord>, StoreError> {
     let query =

@@ -11,6 +11,11 @@ use crate::{
     version,
 };
 
+struct Columns {
+    name: String,
+    enforcement: String,
+}
+
 /// Makes or changes a namespace; routers are told anew about all its versions.
 pub(crate) async fn put(store: &SqliteStore, namespace: Namespace, by: Actor) -> Result<Revision, StoreError> {
     let mut tx = store.writing("namespace.put").await?;
@@ -30,12 +35,25 @@ pub(crate) async fn put(store: &SqliteStore, namespace: Namespace, by: Actor) ->
     super::commit(tx, (by, AuditAction::PutNamespace, namespace.name), detail).await
 }
 
+/// One namespace.
+pub(crate) async fn load(mut db: Db<'_>, name: &str) -> Result<Option<Namespace>, StoreError> {
+    let query = sqlx::query_as!(Columns, "SELECT name, enforcement FROM namespaces WHERE name = ?", name);
+    let found = query.fetch_optional(db.conn()).await;
+    db.ok(found)?.map(Namespace::try_from).transpose()
+}
+
 /// All, by name.
 pub(crate) async fn all(mut db: Db<'_>) -> Result<Vec<Namespace>, StoreError> {
-    let found = sqlx::query!("SELECT name, enforcement FROM namespaces ORDER BY name").fetch_all(db.conn()).await;
-    let read = |name: String, enforcement: &str| {
-        let row = Row { table: "namespaces", id: name.clone() };
-        Ok(Namespace { name, enforcement: row.json("enforcement", enforcement)? })
-    };
-    db.ok(found)?.into_iter().map(|c| read(c.name, &c.enforcement)).collect()
+    let query = sqlx::query_as!(Columns, "SELECT name, enforcement FROM namespaces ORDER BY name");
+    let found = query.fetch_all(db.conn()).await;
+    db.ok(found)?.into_iter().map(Namespace::try_from).collect()
+}
+
+impl TryFrom<Columns> for Namespace {
+    type Error = StoreError;
+
+    fn try_from(c: Columns) -> Result<Self, StoreError> {
+        let row = Row { table: "namespaces", id: c.name.clone() };
+        Ok(Self { name: c.name, enforcement: row.json("enforcement", &c.enforcement)? })
+    }
 }
