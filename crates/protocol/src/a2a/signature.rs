@@ -158,10 +158,13 @@ impl SignatureReport {
             (true, Expectation::Signature) => Conclusion::Broken(ReasonCode::CardSignatureMissing),
             (true, Expectation::AsBefore) => Conclusion::Broken(ReasonCode::CardSignatureStripped),
             (false, _) if reasons().any(|reason| reason.is_none()) => Conclusion::Intact,
-            (false, _) => match reasons().flatten().max_by_key(|reason| gravity(*reason)) {
-                Some(ReasonCode::CardSignatureNotChecked) | None => Conclusion::NotChecked,
-                Some(reason) => Conclusion::Broken(reason),
-            },
+            (false, _) if reasons().any(|reason| reason == Some(ReasonCode::CardSignatureNotChecked)) => {
+                Conclusion::NotChecked
+            }
+            (false, _) => {
+                let gravest = reasons().flatten().max_by_key(|reason| gravity(*reason));
+                gravest.map_or(Conclusion::NotChecked, Conclusion::Broken)
+            }
         }
     }
 

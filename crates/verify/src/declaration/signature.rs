@@ -57,7 +57,7 @@ impl Check for Signature {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let (card, at) = match served(facts) {
             Ok(served) => served,
-            Err(finding) => return vec![finding],
+            Err(finding) => return vec![*finding],
         };
         let report = verify_value(card.value(), &facts.options().card_keys);
         match report.conclude(expected(facts)) {

@@ -76,6 +76,7 @@ impl Lint {
             layers: Some([Layer::Declaration].into()),
             only: about_cards(&harness),
             consumer_extensions: self.consumer_extensions.clone(),
+            ..JudgeOptions::default()
         };
         let report = judge(&harness, &run, &no_contract(&self.a2a)?, &options);
         // what stood in for the contract names nothing
