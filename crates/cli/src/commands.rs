@@ -19,6 +19,7 @@ mod config;
 mod environment;
 mod evidence;
 mod judge;
+mod namespace;
 mod sample;
 mod serve;
 mod verify;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Judge(judge::Judge),
     #[command(subcommand)]
+    Namespace(namespace::Namespace),
+    #[command(subcommand)]
     Agent(agent::Agent),
     #[command(subcommand)]
     Environment(environment::Environment),
@@ -91,6 +94,7 @@ impl Command {
             Self::Bundle(command) => command.run(console),
             Self::Verify(command) => command.run(console).await,
             Self::Judge(command) => command.run(console),
+            Self::Namespace(command) => command.run(console).await,
             Self::Agent(command) => command.run(console).await,
             Self::Environment(command) => command.run(console).await,
             Self::Version(command) => command.run(console).await,

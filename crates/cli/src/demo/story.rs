@@ -19,7 +19,8 @@ const PROFILE: &str = "a2a-jsonrpc-1.0/user/standard";
 const OTHER_PROFILE: &str = "a2a-jsonrpc-1.0/agent/standard";
 /// A digest that no card has.
 const OTHER_CARD: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
-/// Keys that are tried to find one of the canary's cohort: with a weight of 5 % none of them belongs once in 29,000.
+/// Keys that are tried to find one of the canary's cohort: with a weight of a tenth, one in five hundred million demos
+/// finds none.
 const COHORT_KEYS: u32 = 200;
 /// Some key, where it does not matter which.
 const MEMBER: &str = "customer-7";

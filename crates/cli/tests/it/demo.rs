@@ -1,0 +1,39 @@
+//! The demo, as a stranger runs it.
+
+use serde_json::{Value, json};
+
+use crate::program::json;
+
+#[test]
+fn every_story_ends_as_it_must_and_every_answer_is_right() {
+    let (code, shown) = json(&["demo"]);
+    assert_eq!((code, &shown["ok"]), (0, &json!(true)), "{shown}");
+    let story = |id: &str| -> Value {
+        let mut stories = shown["scenarios"].as_array().unwrap().iter();
+        stories.find(|story| story["id"] == id).unwrap().clone()
+    };
+    let good = story("Q-01");
+    assert_eq!((&good["verdict"], &good["state"]), (&json!("PASS"), &json!("ACTIVE")));
+    let all = [
+        "DRAFT",
+        "STATIC_VALIDATED",
+        "CONFORMANCE_VERIFIED",
+        "SECURITY_VERIFIED",
+        "REGISTRY_ADMITTED",
+        "CANARY",
+        "ACTIVE",
+    ];
+    assert_eq!(good["states"], json!(all));
+    let text = story("Q-02");
+    assert_eq!((&text["reason_code"], &text["state"]), (&json!("CONTENT_MODE_MISMATCH"), &json!("REJECTED")));
+    let reopened = story("Q-03");
+    assert_eq!(
+        (&reopened["reason_code"], &reopened["state"]),
+        (&json!("TERMINAL_STATE_REOPENED"), &json!("QUARANTINED"))
+    );
+    assert_eq!(reopened["holds"], json!(["canary_stopped"]));
+    let reasons: Vec<&str> = shown["checks"].as_array().unwrap().iter().filter_map(|c| c["reason"].as_str()).collect();
+    for reason in ["ALLOWED", "CARD_DIGEST_MISMATCH", "PROFILE_NOT_VERIFIED", "EVIDENCE_EXPIRED", "QUARANTINED"] {
+        assert!(reasons.contains(&reason), "{reason}: {reasons:?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! The binary as people and scripts use it: exit codes, JSON, and the whole way from a bundle to a router's answer.
+
+#![expect(clippy::unwrap_used, reason = "an assumption that fails is a failed test")]
+
+mod demo;
+mod offline;
+mod program;
+mod registry;
+mod verify;
