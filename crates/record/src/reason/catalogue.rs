@@ -126,6 +126,9 @@ catalogue! {
     ResponseMalformed = "RESPONSE_MALFORMED", PROTOCOL, Never,
         "An answer is none that the protocol allows: unreadable, wrong envelope, missing members.",
         "Answer with the shape that the pinned specification gives.";
+    SendNotBlocking = "SEND_NOT_BLOCKING", PROTOCOL, Never,
+        "A message was answered before its task stood still, although it was not asked to return immediately.",
+        "Wait for a terminal or interrupted state unless `returnImmediately` is set.";
     VersionNotEnforced = "VERSION_NOT_ENFORCED", PROTOCOL, Never,
         "A request with an unsupported or missing protocol version was served.",
         "Answer VersionNotSupportedError.";
