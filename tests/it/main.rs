@@ -2,3 +2,4 @@
 
 mod fasta2a;
 mod sdk_agent;
+mod store;
