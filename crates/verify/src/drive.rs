@@ -15,7 +15,7 @@ use crate::{
     discover::{Discovered, discover},
     meter::Meter,
     plan::{Plan, PlanInput, Step, plan},
-    registry::{HARNESS_VERSION, Harness},
+    registry::Harness,
     scenario::Scenario,
     stage::{CONTROL_FAILED, CONTROL_OK, Stage},
 };
@@ -97,7 +97,7 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
     let mut run = Run {
         format: RUN_FORMAT.to_owned(),
         started_at: request.started_at.to_string(),
-        harness_version: HARNESS_VERSION.to_owned(),
+        harness_version: harness.version(),
         gate: request.gate,
         environment: environment.clone(),
         recordings: vec![discovered.recording.clone()],

@@ -1,5 +1,6 @@
 //! The one list of all scenarios and checks.
 
+use ostiary_canon::Digest;
 use ostiary_record::Gate;
 
 use crate::{
@@ -7,8 +8,11 @@ use crate::{
     scenario::{Control, Scenario},
 };
 
-/// What this build of Ostiary verifies with; goes into every report.
+/// The version of this build of Ostiary; reports carry [`Harness::version`], which also names the checks.
 pub const HARNESS_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Hexadecimal characters by which a version names its checks: no two sets of one build line share them by accident.
+const MARK: usize = 12;
 
 /// A set of scenarios and checks.
 pub struct Harness {
@@ -29,6 +33,18 @@ impl Harness {
     #[must_use]
     pub fn of(scenarios: Vec<Box<dyn Scenario>>, checks: Vec<Box<dyn Check>>) -> Self {
         Self { scenarios, checks }
+    }
+
+    /// What verifies: the build's version, and a mark that changes with every version of every scenario and check
+    /// (P-01). Two harnesses of one version judge alike.
+    #[must_use]
+    pub fn version(&self) -> String {
+        let checks = self.checks().map(|c| format!("check {} {}\n", c.spec().id, c.spec().version));
+        let scenarios = self.scenarios().map(|s| format!("scenario {} {}\n", s.spec().id, s.spec().version));
+        let mut lines: Vec<String> = checks.chain(scenarios).collect();
+        lines.sort_unstable();
+        let digest = Digest::of(lines.concat().as_bytes()).hex();
+        format!("{HARNESS_VERSION}+{}", &digest[..MARK])
     }
 
     /// All scenarios, in registry order.

@@ -38,7 +38,7 @@ pub(crate) fn report(scene: &Scene<'_>, findings: Vec<Finding>) -> Report {
     Report {
         verdict: outcomes.verdict,
         verified_at: scene.run.started_at.clone(),
-        harness_version: scene.run.harness_version.clone(),
+        harness_version: scene.harness.version(),
         bundle_digest: Some(scene.bundle.digest.to_string()),
         producer_digest: producer.map(|d| d.to_string()),
         producer_digest_source: scene.run.environment.producer_digest_source.unwrap_or(DigestSource::Declared),

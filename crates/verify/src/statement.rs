@@ -90,7 +90,7 @@ fn who(scene: &Scene<'_>) -> String {
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     format!(
         "provider {} version {} (artifact {digest}, {}; model {}, SDK {}, backend {}), contract {} {} ({}), consumer \
-         the harness {}, protocols A2A {} and MCP {}, environment {} ({}), on {}",
+         the harness {} (judged by {}), protocols A2A {} and MCP {}, environment {} ({}), on {}",
         contract.producer.agent_id.value,
         text("version"),
         source_name(source),
@@ -101,6 +101,7 @@ fn who(scene: &Scene<'_>) -> String {
         contract.contract_version.value,
         scene.bundle.digest,
         scene.run.harness_version,
+        scene.harness.version(),
         pin(&contract.protocol.a2a),
         pin(&contract.protocol.mcp),
         scene.run.environment.name,

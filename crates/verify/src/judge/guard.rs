@@ -1,8 +1,13 @@
 //! Holds what a check says against its own specification. A contradiction is the harness's fault and never a verdict.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use ostiary_record::{EventRef, Finding, ReasonCode, Run, Verdict};
 
-use crate::{check::CheckSpec, facts::Facts};
+use crate::{
+    check::{Check, CheckSpec},
+    facts::Facts,
+};
 
 /// Reasons that the engine itself gives for any check; a check need not list them.
 pub const ENGINE_REASONS: &[ReasonCode] = &[
@@ -22,8 +27,12 @@ pub const ENGINE_REASONS: &[ReasonCode] = &[
     ReasonCode::CardUnavailable,
 ];
 
-/// The findings as they may stand; each contradiction becomes INCONCLUSIVE, and so does silence.
-pub(super) fn guarded(facts: &Facts<'_>, run: &Run, findings: Vec<Finding>) -> Vec<Finding> {
+/// What the check says, as it may stand; each contradiction becomes INCONCLUSIVE, and so do silence and a panic.
+pub(super) fn guarded(facts: &Facts<'_>, run: &Run, check: &dyn Check) -> Vec<Finding> {
+    // recordings are uploaded by workers: one that breaks a check must not break the control plane
+    let Ok(findings) = catch_unwind(AssertUnwindSafe(|| check.judge(facts))) else {
+        return vec![fault(facts, "the check panicked")];
+    };
     if findings.is_empty() {
         return vec![fault(facts, "the check gave no finding")];
     }

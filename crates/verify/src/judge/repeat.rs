@@ -26,7 +26,7 @@ fn judge_one<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>, n: u3
     match judgeable(scene, check.spec(), unit, &tapes) {
         Ok(tapes) => {
             let facts = facts(scene, check.spec(), unit, tapes);
-            let findings = guard::guarded(&facts, scene.run, check.judge(&facts));
+            let findings = guard::guarded(&facts, scene.run, check);
             match partly_skipped(scene, check.spec(), unit) {
                 Some(gap) => without_pass(&facts, findings, gap),
                 None => findings,
@@ -34,7 +34,7 @@ fn judge_one<'a>(scene: &'a Scene<'a>, check: &dyn Check, unit: &Unit<'a>, n: u3
         }
         Err(gaps) => {
             let facts = facts(scene, check.spec(), unit, tapes);
-            let exempt = guard::guarded(&facts, scene.run, check.judge(&facts));
+            let exempt = guard::guarded(&facts, scene.run, check);
             if exempt.iter().all(|f| f.verdict.outcome() == Outcome::NotApplicable) {
                 return exempt;
             }

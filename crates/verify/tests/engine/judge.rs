@@ -121,8 +121,12 @@ fn a_check_that_says_nothing_or_breaks_its_own_specification_is_inconclusive() {
         let at = f.exchanges().iter().flat_map(|(t, x)| t.cite_exchange(x)).collect();
         vec![f.fail(ReasonCode::ErrorNotRefused, at, "a", "b").as_severity(Severity::Error)]
     });
-    let (_, report) = judged(&harness(vec![silent, empty, layer, code, graver]), &bundle, OK);
-    for check in ["t.silent", "t.layer", "t.code", "t.graver"] {
+    let panics = says(spec("t.panics", Layer::Protocol, reads), |_| panic!("a bug of ours"));
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let (_, report) = judged(&harness(vec![silent, empty, layer, code, graver, panics]), &bundle, OK);
+    std::panic::set_hook(hook);
+    for check in ["t.silent", "t.layer", "t.code", "t.graver", "t.panics"] {
         assert_eq!(reason(of(&report, check)), Some(ReasonCode::HarnessFault), "{check}");
     }
     assert_eq!(reason(of(&report, "t.empty")), Some(ReasonCode::ObservationIncomplete));
@@ -481,4 +485,17 @@ fn adding_a_bad_recording_never_helps() {
             assert_eq!(report.verdict, Outcome::Fail, "at {at}, repetition {repetition}");
         }
     }
+}
+
+#[test]
+fn the_version_of_the_harness_changes_with_its_checks() {
+    let one = harness(Vec::new()).version();
+    assert_eq!(one, harness(Vec::new()).version());
+    let raised = CheckSpec { version: 2, ..spec("t.more", Layer::Protocol, Reads::Everything) };
+    let more = |spec: CheckSpec| harness(vec![says(spec, |_| Vec::new())]).version();
+    let first = more(spec("t.more", Layer::Protocol, Reads::Everything));
+    assert!(first != one && more(raised) != first);
+    let bundle = bundle(&[]);
+    let (run, report) = judged(&harness(Vec::new()), &bundle, OK);
+    assert_eq!((run.harness_version, report.harness_version), (one.clone(), one));
 }
