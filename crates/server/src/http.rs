@@ -28,10 +28,11 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     middleware::{self, Next},
     response::Response,
 };
+use tracing::Instrument as _;
 use utoipa::{
     OpenApi,
     openapi::{
@@ -153,14 +154,15 @@ fn operations() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(keys::keys))
 }
 
-/// Counts and logs each answer; names no token, no body.
-async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+/// Counts and logs each answer under the route's template; names no token, no body.
+async fn observe(State(app): State<Arc<App>>, route: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let method = method(request.method());
-    let path = request.uri().path().to_owned();
-    let response = next.run(request).await;
+    let route = route.as_ref().map_or("none", MatchedPath::as_str).to_owned();
+    let span = tracing::info_span!("http", method, route);
+    let response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
     app.metrics.answered(method, status);
-    tracing::debug!(method, path, status, "answered");
+    span.in_scope(|| tracing::debug!(status, "answered"));
     response
 }
 

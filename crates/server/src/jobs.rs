@@ -114,22 +114,18 @@ impl Jobs for LocalJobs {
     fn claim<'a>(&'a self, worker: &'a str, wait: Duration) -> BoxFuture<'a, Result<Option<Job>, JobsError>> {
         Box::pin(async move {
             let mut waiter = self.app.work.waiter();
-            let looking = async {
-                loop {
-                    if let Some(job) = self.next(worker).await? {
-                        return Ok(Some(job));
-                    }
-                    waiter.wait(LOOK).await;
+            let mut patience = std::pin::pin!(tokio::time::sleep(wait.min(LONGEST_WAIT)));
+            // Only the waiting is raced against the caller's patience: a claim that is under way is never dropped, since
+            // its lease would be nobody's until it lapses.
+            loop {
+                let found = self.next(worker).await?;
+                if found.is_some() || patience.is_elapsed() {
+                    return Ok(found);
                 }
-            };
-            if wait.is_zero() {
-                return self.next(worker).await;
-            }
-            // Dropping the look between claim and answer would leave a lease to lapse; `next` is therefore not raced.
-            let mut looking = std::pin::pin!(looking);
-            match tokio::time::timeout(wait.min(LONGEST_WAIT), &mut looking).await {
-                Ok(found) => found,
-                Err(_) => Ok(None),
+                tokio::select! {
+                    () = waiter.wait(LOOK) => {}
+                    () = &mut patience => {}
+                }
             }
         })
     }

@@ -20,6 +20,7 @@ use crate::{
     app::App,
     auth::{Role, TokenTable, TokenTableError},
     config::{Config, RolesOf, TokenConfig},
+    driven::Driven,
     entropy::{Entropy, SystemEntropy},
     feed::{Feed, FeedError, FeedParts},
     gate::Clerk,
@@ -99,6 +100,10 @@ pub enum StartError {
     /// The index.
     #[error("failed to fill the admission index")]
     Feed(#[from] FeedError),
+    /// A test named a failpoint that does not exist.
+    #[cfg(feature = "failpoints")]
+    #[error("failed to set the failpoint")]
+    Failpoint(#[from] ostiary_domain::failpoint::UnknownFailpoint),
 }
 
 /// How long a stopping server waits for what is under way.
@@ -114,7 +119,13 @@ impl Server {
     /// # Errors
     /// When it cannot listen, or cannot use what it keeps.
     pub async fn start(config: Config) -> Result<Running, StartError> {
-        Self::new(config).run().await
+        let server = Self::new(config);
+        #[cfg(feature = "failpoints")]
+        let server = match crate::failpoint::AbortAt::from_environment()? {
+            Some(point) => server.failpoints(Arc::new(point)),
+            None => server,
+        };
+        server.run().await
     }
 
     /// A server to be started by [`Server::run`].
@@ -173,6 +184,7 @@ impl Server {
         }
         let files = self.config.worker.environment_files.clone();
         let runner = self.runner.clone().unwrap_or_else(|| Arc::new(JobRunner::new(files)));
+        let runner: Arc<dyn Runner> = Arc::new(Driven { runner, failpoints: Arc::clone(&self.failpoints) });
         let app = self.app(key, tokens, ids, Arc::new(store.clone()))?;
         app.feed.refresh().await?;
         let tasks = Tasks::default();

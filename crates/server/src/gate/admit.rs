@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use jiff::SignedDuration;
 use ostiary_canon::{Digest, intoto};
 use ostiary_domain::{
-    Authorization, GateDecision, GateFacts, GateOutcome, Job, Lease, evidence::NewEvidence, gate::judge_gate,
-    ports::Claim,
+    Authorization, Failpoint, GateDecision, GateFacts, GateOutcome, Job, Lease, evidence::NewEvidence,
+    gate::judge_gate, ports::Claim,
 };
-use ostiary_record::Gate;
+use ostiary_record::{DigestSource, Gate};
 use ostiary_verify::HARNESS_VERSION;
 
 use super::{
@@ -63,11 +64,27 @@ impl Clerk {
     pub async fn once(&self) -> Result<bool, GateError> {
         let claim = Claim { worker: GATEKEEPER.to_owned(), gates: vec![Gate::Admission], lease_for: LEASE };
         let Some((job, lease)) = self.keeper.app.store.claim(claim).await? else { return Ok(false) };
-        let outcome = self.keeper.admit(&lease, &job).await?;
-        tracing::info!(version = %job.version, gate = %job.gate, %outcome, "gate is judged");
-        self.keeper.app.metrics.judged(job.gate.as_str(), outcome.as_str());
+        match self.keeper.admit(&lease, &job).await {
+            Ok(outcome) => {
+                tracing::info!(version = %job.version, gate = %job.gate, %outcome, "gate is judged");
+                self.keeper.app.metrics.judged(job.gate.as_str(), outcome.as_str());
+            }
+            Err(GateError::Run(error)) => {
+                // Nothing about it will be different the next time.
+                self.keeper.app.store.give_back(&lease, &error.to_string(), None).await?;
+            }
+            Err(error) => return Err(error),
+        }
         Ok(true)
     }
+}
+
+/// An admission that is being judged.
+struct Admission<'a> {
+    lease: &'a Lease,
+    job: &'a Job,
+    gathered: Gathered,
+    measured: Measured,
 }
 
 // === impl Gatekeeper ===
@@ -76,11 +93,11 @@ impl Gatekeeper {
     async fn admit(&self, lease: &Lease, job: &Job) -> Result<GateOutcome, GateError> {
         let mut gathered = self.gather(job).await?;
         let live_card = self.live_card(&gathered.environment).await?;
+        // The look at the card took time; what is decided is decided now.
         gathered.now = self.app.store.now().await?;
-        let source =
-            gathered.version.state.subject().map_or(ostiary_record::DigestSource::Declared, |s| s.producer_source);
-        let card = gathered.version.state.subject().map(|subject| subject.card);
-        let measured = measure(&gathered.version, &gathered.bundle, card, source);
+        let fixed = gathered.version.state.subject();
+        let source = fixed.map_or(DigestSource::Declared, |subject| subject.producer_source);
+        let measured = measure(&gathered.version, &gathered.bundle, fixed.map(|subject| subject.card), source);
         let facts = GateFacts {
             gate: job.gate,
             version: &gathered.version,
@@ -91,23 +108,19 @@ impl Gatekeeper {
             approvals: &gathered.approvals,
         };
         let decision = judge_gate(&facts, &gathered.policy, gathered.now);
-        self.app.failpoints.hit(ostiary_domain::Failpoint::GateJudged)?;
+        self.app.failpoints.hit(Failpoint::GateJudged)?;
+        let admission = Admission { lease, job, gathered, measured };
         if decision.outcome == GateOutcome::Pass {
-            self.vouch(lease, job, &gathered, &measured, decision).await
+            self.vouch(&admission, decision).await
         } else {
-            self.refuse(lease, job, &gathered, &measured, decision).await
+            self.refuse(&admission, decision).await
         }
     }
 
-    async fn vouch(
-        &self,
-        lease: &Lease,
-        job: &Job,
-        gathered: &Gathered,
-        measured: &Measured,
-        decision: GateDecision,
-    ) -> Result<GateOutcome, GateError> {
-        let grounds = Grounds {
+    /// Signs the registry's word, which ends with the first of its grounds.
+    async fn vouch(&self, admission: &Admission<'_>, decision: GateDecision) -> Result<GateOutcome, GateError> {
+        let Admission { gathered, measured, .. } = admission;
+        let word = statement::authorization(&Grounds {
             version: &gathered.version,
             measured,
             evidence: &gathered.evidence,
@@ -115,39 +128,27 @@ impl Gatekeeper {
             profiles: &decision.profiles_passed,
             now: gathered.now,
             revision: self.app.store.revision().await?,
-        };
-        let word = statement::authorization(&grounds)?;
+        })?;
         let facts = word.facts().clone();
         let envelope = self.sign(&statement::bytes(&gathered.version, measured, word)?)?;
-        let mut evidence = self.evidence(job, gathered, measured, &decision, envelope);
+        let mut evidence = self.evidence(admission, &decision, envelope);
         evidence.verified_at = facts.verified_at;
         evidence.expires_at = facts.expires_at;
         let authorization = authorization(&evidence, &facts);
-        self.close(lease, gathered, measured, decision, (evidence, Some(authorization))).await
+        self.close(admission, decision, evidence, Some(&authorization)).await
     }
 
-    async fn refuse(
-        &self,
-        lease: &Lease,
-        job: &Job,
-        gathered: &Gathered,
-        measured: &Measured,
-        decision: GateDecision,
-    ) -> Result<GateOutcome, GateError> {
+    /// Signs the fact that the gate did not open, and why.
+    async fn refuse(&self, admission: &Admission<'_>, decision: GateDecision) -> Result<GateOutcome, GateError> {
+        let Admission { gathered, measured, .. } = admission;
         let fact = statement::of_refusal(&decision, gathered.policy.digest(), gathered.now);
         let envelope = self.sign(&statement::bytes(&gathered.version, measured, fact)?)?;
-        let evidence = self.evidence(job, gathered, measured, &decision, envelope);
-        self.close(lease, gathered, measured, decision, (evidence, None)).await
+        let evidence = self.evidence(admission, &decision, envelope);
+        self.close(admission, decision, evidence, None).await
     }
 
-    fn evidence(
-        &self,
-        job: &Job,
-        gathered: &Gathered,
-        measured: &Measured,
-        decision: &GateDecision,
-        envelope: bytes::Bytes,
-    ) -> NewEvidence {
+    fn evidence(&self, admission: &Admission<'_>, decision: &GateDecision, envelope: Bytes) -> NewEvidence {
+        let Admission { job, gathered, measured, .. } = admission;
         NewEvidence {
             id: self.evidence_id(),
             gate: job.gate,
@@ -168,20 +169,19 @@ impl Gatekeeper {
 
     async fn close(
         &self,
-        lease: &Lease,
-        gathered: &Gathered,
-        measured: &Measured,
+        admission: &Admission<'_>,
         decision: GateDecision,
-        (evidence, authorization): (NewEvidence, Option<Authorization>),
+        evidence: NewEvidence,
+        authorization: Option<&Authorization>,
     ) -> Result<GateOutcome, GateError> {
         let stored = StoredReport { decision, report: None };
         self.commit(Decided {
-            lease,
-            gathered,
-            measured,
+            lease: admission.lease,
+            gathered: &admission.gathered,
+            measured: &admission.measured,
             decision: &stored.decision,
             evidence,
-            authorization: authorization.as_ref(),
+            authorization,
             report: stored.to_bytes(),
         })
         .await?;

@@ -22,6 +22,13 @@ use super::{
 };
 use crate::report::StoredReport;
 
+/// An upload with what the checks say of it.
+struct JudgedUpload {
+    gathered: Gathered,
+    run: Run,
+    report: Report,
+}
+
 // === impl Gatekeeper ===
 
 impl Gatekeeper {
@@ -36,19 +43,19 @@ impl Gatekeeper {
         let run = run::parse(&bytes, &job, &gathered.environment)?;
         let digest = self.app.recordings.keep(bytes).await?;
         self.app.failpoints.hit(Failpoint::RunUploaded)?;
-        let (gathered, run, report) = self.judge(gathered, run).await?;
-        let decided = self.decide(lease, &job, &gathered, &run, (digest, report)).await?;
+        let judged = self.judge(gathered, run).await?;
+        let decided = self.decide(lease, &job, digest, judged).await?;
         tracing::info!(version = %job.version, gate = %job.gate, outcome = %decided, "gate is judged");
         self.app.metrics.judged(job.gate.as_str(), decided.as_str());
         Ok(digest)
     }
 
     /// The pure judge, away from the threads that serve requests.
-    async fn judge(&self, gathered: Gathered, run: Run) -> Result<(Gathered, Run, Report), GateError> {
+    async fn judge(&self, gathered: Gathered, run: Run) -> Result<JudgedUpload, GateError> {
         let harness = Arc::clone(&self.app.harness);
         let judged = tokio::task::spawn_blocking(move || {
             let report = judge(&harness, &run, &gathered.bundle, &JudgeOptions::default());
-            (gathered, run, report)
+            JudgedUpload { gathered, run, report }
         });
         judged.await.map_err(|error| GateError::Judge(error.to_string()))
     }
@@ -57,20 +64,20 @@ impl Gatekeeper {
         &self,
         lease: &Lease,
         job: &Job,
-        gathered: &Gathered,
-        run: &Run,
-        (digest, report): (Digest, Report),
+        digest: Digest,
+        judged: JudgedUpload,
     ) -> Result<GateOutcome, GateError> {
+        let JudgedUpload { gathered, run, report } = judged;
         let card = report.card_digest.as_deref().and_then(|text| text.parse().ok());
         let measured = measure(&gathered.version, &gathered.bundle, card, report.producer_digest_source);
-        let verified_at = run::driven_at(run, gathered.now)?;
+        let verified_at = run::driven_at(&run, gathered.now)?;
         let findings: Vec<Finding> = report.findings.iter().map(|line| line.finding.clone()).collect();
         let started = job.started.unwrap_or_default();
         let gate_run = GateRun { findings: &findings, verified_at, started };
-        let decision = decision(job, gathered, &measured, gate_run);
+        let decision = decision(job, &gathered, &measured, gate_run);
         self.app.failpoints.hit(Failpoint::GateJudged)?;
         let policy = gathered.policy.digest();
-        let judged = JudgedRun { run, digest, report: &report, gate: job.gate, verified_at, policy };
+        let judged = JudgedRun { run: &run, digest, report: &report, gate: job.gate, verified_at, policy };
         let statement = statement::bytes(&gathered.version, &measured, statement::of_run(&judged, &decision))?;
         let evidence = NewEvidence {
             id: self.evidence_id(),
@@ -86,13 +93,13 @@ impl Gatekeeper {
             run_started: started,
             envelope: self.sign(&statement)?,
             verified_at,
-            expires_at: Self::expiry(gathered, job.gate, verified_at),
+            expires_at: Self::expiry(&gathered, job.gate, verified_at),
         };
         let outcome = decision.outcome;
         let stored = StoredReport { decision, report: Some(report) };
         self.commit(Decided {
             lease,
-            gathered,
+            gathered: &gathered,
             measured: &measured,
             decision: &stored.decision,
             evidence,

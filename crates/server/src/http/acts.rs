@@ -27,26 +27,28 @@ pub struct Why {
     pub reason: String,
 }
 
+/// One act that a caller asks for.
+pub struct Asked<'a> {
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// The try that it is about.
+    pub version: &'a Version,
+    /// Why.
+    pub reason: String,
+    /// What.
+    pub action: Action,
+    /// The caller's key for the request.
+    pub idempotency: Option<Idempotency>,
+}
+
 /// Does one act and tells everybody in this process.
 ///
 /// # Errors
 /// What the lifecycle, the route or the store refuses.
-pub async fn operate(
-    app: &App,
-    caller: &Caller,
-    version: &Version,
-    why: Why,
-    action: Action,
-    idempotency: Option<Idempotency>,
-) -> Result<Operated, ApiError> {
-    let operate = Operate {
-        version: version.key.clone(),
-        row: None,
-        actor: caller.actor(),
-        reason: why.reason,
-        action,
-        idempotency,
-    };
+pub async fn operate(app: &App, asked: Asked<'_>) -> Result<Operated, ApiError> {
+    let Asked { caller, version, reason, action, idempotency } = asked;
+    let version = version.key.clone();
+    let operate = Operate { version, row: None, actor: caller.actor(), reason, action, idempotency };
     let done = app.store.operate(operate).await?;
     app.committed_at(done.revision).await;
     Ok(done)

@@ -35,6 +35,17 @@ pub struct VersionPath {
     pub label: VersionLabel,
 }
 
+/// A version and one more name of a path `…/versions/{version}/<kind>/{name}/…`.
+#[derive(Debug)]
+pub struct VersionPartPath {
+    /// The agent.
+    pub agent: AgentId,
+    /// The version's label.
+    pub label: VersionLabel,
+    /// The name of the gate or hold.
+    pub part: String,
+}
+
 /// The last name of a path.
 #[derive(Debug)]
 pub struct Named(pub String);
@@ -137,6 +148,18 @@ async fn names<T: DeserializeOwned + Send>(parts: &mut Parts, app: &Arc<App>) ->
         .await
         .map_err(|error| ApiError::new(ErrorCode::InvalidRequest, error.body_text()))?;
     Ok(named)
+}
+
+// === impl VersionPartPath ===
+
+impl FromRequestParts<Arc<App>> for VersionPartPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let VersionPath { agent, label } = VersionPath::from_request_parts(parts, app).await?;
+        let Named(part) = Named::from_request_parts(parts, app).await?;
+        Ok(Self { agent, label, part })
+    }
 }
 
 // === impl Named ===

@@ -5,14 +5,15 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use ostiary_canon::Digest;
 use ostiary_proto::admission::v1::{
-    Consistency, DecisionReason, FullyConsistent, RevisionToken, consistency::Requirement,
+    CheckAdmissionRequest, Consistency, DecisionReason, FullyConsistent, RevisionToken,
+    admission_service_client::AdmissionServiceClient, consistency::Requirement,
 };
 use ostiary_record::Layer;
 use serde_json::json;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{
-    app::{ADMIN, AGENT, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER},
+    app::{ADMIN, AGENT, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER, token},
     candidate::Says,
 };
 
@@ -253,6 +254,43 @@ async fn health_is_served_beside_the_api() {
     let request = HealthCheckRequest { service: "ostiary.admission.v1.AdmissionService".to_owned() };
     let answer = client.check(request).await.expect("answers").into_inner();
     assert_eq!(answer.status(), tonic_health::ServingStatus::Serving.into());
+}
+
+#[tokio::test]
+async fn deadline_of_the_caller_is_honoured() {
+    let app = TestApp::with(std::sync::Arc::new(ostiary_domain::NoFailpoints), |config| {
+        config.admission.wait_millis = 1_000;
+    })
+    .await;
+    let question = CheckAdmissionRequest { consistency: at_least(1_000_000), ..app.question().await };
+    let mut client = AdmissionServiceClient::connect(app.running().grpc_url()).await.expect("listens");
+    let mut request = tonic::Request::new(question);
+    let field = format!("Bearer {}", token(ROUTER)).parse().expect("ASCII");
+    request.metadata_mut().insert("authorization", field);
+    request.metadata_mut().insert("grpc-timeout", "20m".parse().expect("20 ms"));
+    let answer = tokio::time::timeout(Duration::from_millis(900), client.check_admission(request)).await;
+    let refused = answer.expect("before the wait is over").expect_err("no decision in time");
+    assert!([tonic::Code::DeadlineExceeded, tonic::Code::Cancelled].contains(&refused.code()), "{refused}");
+}
+
+#[tokio::test]
+async fn services_describe_themselves_to_tools() {
+    use tonic_reflection::pb::v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+    };
+    let app = TestApp::start().await;
+    let channel = tonic::transport::Endpoint::from_shared(app.running().grpc_url()).expect("an address");
+    let mut client = ServerReflectionClient::new(channel.connect().await.expect("listens"));
+    let list = MessageRequest::ListServices(String::new());
+    let request = ServerReflectionRequest { host: String::new(), message_request: Some(list) };
+    let mut answers = client.server_reflection_info(tokio_stream::once(request)).await.expect("answers").into_inner();
+    let answer = answers.message().await.expect("answers").expect("one").message_response;
+    let Some(MessageResponse::ListServicesResponse(list)) = answer else { panic!("{answer:?}") };
+    let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
+    for name in ["ostiary.admission.v1.AdmissionService", "ostiary.jobs.v1.JobsService", "grpc.health.v1.Health"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ async fn table_names_every_endpoint_of_the_api() {
 
 /// The template as the document spells it.
 fn shape(template: &str) -> String {
-    let text = template
+    template
         .replace("{agent}", "/api/v1/agents/{namespace}/{agent}")
         .replace("/agents/acme/planner", "/agents/{namespace}/{agent}")
         .replace("/namespaces/acme", "/namespaces/{namespace}")
@@ -118,8 +118,7 @@ fn shape(template: &str) -> String {
         .replace("/gates/static", "/gates/{gate}")
         .replace("/gates/canary", "/gates/{gate}")
         .replace("/holds/none/", "/holds/{hold}/")
-        .replace("/evidence/none", "/evidence/{evidence}");
-    text
+        .replace("/evidence/none", "/evidence/{evidence}")
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        acts::{Why, operate},
+        acts::{Asked, operate},
         extract::{IdempotencyKey, Json, VersionPath},
         model::Changed,
         rights::{May, Promote},
@@ -53,6 +53,7 @@ pub async fn deprecate(
         text.parse().map_err(|_| ApiError::new(ErrorCode::InvalidRequest, message()))
     });
     let action = Action::Deprecate { sunset: sunset.transpose()? };
-    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let asked = Asked { caller: &caller, version: &version, reason: body.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

@@ -9,7 +9,7 @@ use crate::{
     app::App,
     error::{ApiError, Problem},
     http::{
-        acts::{Why, operate},
+        acts::{Asked, Why, operate},
         extract::{IdempotencyKey, Json, VersionPath},
         model::Changed,
         rights::{May, Operate},
@@ -37,6 +37,7 @@ pub async fn quarantine(
     let version = dispatched(&app, &agent, &label).await?;
     let idempotency = key.bound(&caller, &(version.key.to_string(), "quarantine", &why));
     let action = Action::Quarantine;
-    let done = operate(&app, &caller, &version, why, action, idempotency).await?;
+    let asked = Asked { caller: &caller, version: &version, reason: why.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

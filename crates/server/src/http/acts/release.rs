@@ -10,7 +10,7 @@ use crate::{
     app::App,
     error::{ApiError, Problem},
     http::{
-        acts::{Why, operate},
+        acts::{Asked, Why, operate},
         extract::{IdempotencyKey, Json, VersionPath},
         model::Queued,
         rights::{May, Operate},
@@ -38,6 +38,7 @@ pub async fn release(
     let version = dispatched(&app, &agent, &label).await?;
     let idempotency = key.bound(&caller, &(version.key.to_string(), "release", &why));
     let action = Action::RequestGate { gate: Gate::Conformance, job: JobId(app.ids.next("job")) };
-    let done = operate(&app, &caller, &version, why, action, idempotency).await?;
+    let asked = Asked { caller: &caller, version: &version, reason: why.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

@@ -15,7 +15,7 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        acts::{Why, operate},
+        acts::{Asked, operate},
         extract::{IdempotencyKey, Json, VersionPath},
         model::Queued,
         rights::{May, Reverify},
@@ -57,6 +57,7 @@ pub async fn verify(
         .filter(|gate| *gate <= Gate::Security)
         .ok_or_else(|| ApiError::new(ErrorCode::InvalidRequest, "`gate` is one of static, conformance, security"))?;
     let action = Action::RequestGate { gate, job: JobId(app.ids.next("job")) };
-    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let asked = Asked { caller: &caller, version: &version, reason: body.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

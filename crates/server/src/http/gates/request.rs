@@ -10,8 +10,8 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        acts::{Why, operate},
-        extract::{IdempotencyKey, Json, Named, VersionPath},
+        acts::{Asked, Why, operate},
+        extract::{IdempotencyKey, Json, VersionPartPath},
         model::Queued,
         rights::{May, RunGate},
         versions::newest,
@@ -31,8 +31,7 @@ use crate::{
 pub async fn request(
     State(app): State<Arc<App>>,
     caller: May<RunGate>,
-    VersionPath { agent, label }: VersionPath,
-    Named(gate): Named,
+    VersionPartPath { agent, label, part: gate }: VersionPartPath,
     key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
@@ -42,6 +41,8 @@ pub async fn request(
     let version = newest(&app, &agent, &label).await?;
     let idempotency = key.bound(&caller, &(version.key.to_string(), gate, &why));
     let job = JobId(app.ids.next("job"));
-    let done = operate(&app, &caller, &version, why, Action::RequestGate { gate, job }, idempotency).await?;
+    let action = Action::RequestGate { gate, job };
+    let asked = Asked { caller: &caller, version: &version, reason: why.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok((StatusCode::ACCEPTED, axum::Json(Queued::of(&done))))
 }

@@ -9,8 +9,8 @@ use crate::{
     app::App,
     error::{ApiError, Problem},
     http::{
-        acts::{Why, operate},
-        extract::{IdempotencyKey, Json, Named, VersionPath},
+        acts::{Asked, Why, operate},
+        extract::{IdempotencyKey, Json, VersionPartPath},
         model::Changed,
         rights::{May, Operate},
         versions::dispatched,
@@ -30,13 +30,14 @@ use crate::{
 pub async fn lift(
     State(app): State<Arc<App>>,
     caller: May<Operate>,
-    VersionPath { agent, label }: VersionPath,
-    Named(hold): Named,
+    VersionPartPath { agent, label, part: hold }: VersionPartPath,
     key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<axum::Json<Changed>, ApiError> {
     let version = dispatched(&app, &agent, &label).await?;
     let idempotency = key.bound(&caller, &(version.key.to_string(), "lift", &hold, &why));
-    let done = operate(&app, &caller, &version, why, Action::LiftHold(HoldId(hold)), idempotency).await?;
+    let action = Action::LiftHold(HoldId(hold));
+    let asked = Asked { caller: &caller, version: &version, reason: why.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     Ok(axum::Json(Changed::of(&done)))
 }

@@ -14,7 +14,7 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        acts::{Why, operate},
+        acts::{Asked, operate},
         extract::{IdempotencyKey, Json, VersionPath},
         model::{Changed, HoldView, ScopeView, hold_kind},
         rights::{May, Operate},
@@ -68,7 +68,8 @@ pub async fn set(
         .ok_or_else(|| invalid("`kind` is one of route_disabled, canary_stopped, revalidating".to_owned()))?;
     let scope = body.scope.unwrap_or(ScopeView::Everything).parse().map_err(invalid)?;
     let action = Action::SetHold(HoldRequest { id: HoldId(app.ids.next("hold")), kind, scope });
-    let done = operate(&app, &caller, &version, Why { reason: body.reason }, action, idempotency).await?;
+    let asked = Asked { caller: &caller, version: &version, reason: body.reason, action, idempotency };
+    let done = operate(&app, asked).await?;
     let holds = done.version.holds.iter().map(HoldView::of).collect();
     Ok((StatusCode::CREATED, axum::Json(HoldSet { holds, changed: Changed::of(&done) })))
 }
