@@ -56,6 +56,16 @@ pub(crate) fn traces<'a>(facts: &Facts<'a>) -> Vec<(Tape<'a>, Traces)> {
     out
 }
 
+/// As many citations as people and stored reports can bear: the first and the last ones.
+pub(crate) fn some_of(mut seen: Vec<EventRef>) -> Vec<EventRef> {
+    const MOST: usize = 64;
+    seen.dedup();
+    if seen.len() > MOST {
+        seen.drain(MOST / 2..seen.len() - MOST / 2);
+    }
+    seen
+}
+
 /// The finding where no task was seen: void where the agent answers with messages only, else unknown.
 pub(crate) fn no_task(facts: &Facts<'_>) -> Finding {
     let sent: Vec<_> = all(facts).into_iter().filter(|a| a.operation().starts_with("Send")).collect();

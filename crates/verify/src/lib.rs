@@ -24,6 +24,7 @@ mod cases;
 mod contract_view;
 mod declaration;
 mod meter;
+mod outputs;
 mod protocol;
 mod refusal;
 mod scenarios;

@@ -8,6 +8,7 @@ mod error_codes;
 mod error_shape;
 mod machine;
 mod response;
+mod skill_exercised;
 mod stream_closes;
 mod stream_order;
 mod stream_works;
@@ -22,6 +23,7 @@ mod version_accepted;
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     let mut out: Vec<Box<dyn Check>> = vec![
         Box::new(response::Response),
+        Box::new(skill_exercised::SkillExercised),
         Box::new(version_accepted::VersionAccepted),
         Box::new(version::VersionEnforced),
         Box::new(stream_works::StreamWorks),

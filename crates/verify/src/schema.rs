@@ -5,7 +5,6 @@ use crate::check::Check;
 mod artifact_missing;
 mod artifact_schema;
 mod content_mode;
-mod output;
 
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {

@@ -118,7 +118,7 @@ fn rest(facts: &Facts<'_>, answered: &Answered<'_>, items: &[(Seq, StreamItem<'_
             return fail(*seq, format!("`{}` of the task {}", item.member(), item.task_id().unwrap_or("without id")));
         }
     }
-    facts.pass(items.iter().map(|(seq, _)| answered.tape.cite(*seq)).collect())
+    facts.pass(answers::some_of(items.iter().map(|(seq, _)| answered.tape.cite(*seq)).collect()))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::{
     answers,
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
+    outputs::{Output, outputs},
     scenarios::{example, send, stream},
-    schema::output::{Output, outputs},
 };
 
 /// The check.

@@ -7,11 +7,9 @@ use serde_json::Value;
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
+    outputs::{Artifact, Output, outputs},
     scenarios::{send, stream},
-    schema::{
-        artifact_missing::requires_artifacts,
-        output::{Artifact, Output, outputs},
-    },
+    schema::artifact_missing::requires_artifacts,
     schema_detail::{Violation, violations},
 };
 

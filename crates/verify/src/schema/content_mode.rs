@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
+    outputs::{Artifact, Output, outputs},
     scenarios::{example::Example, send, stream},
-    schema::output::{Artifact, Output, outputs},
 };
 
 /// The check.

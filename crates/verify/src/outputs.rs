@@ -11,32 +11,32 @@ use crate::{
 };
 
 /// The output of one sent example.
-pub(super) struct Output<'a> {
+pub(crate) struct Output<'a> {
     /// The example.
-    pub(super) example: Example,
+    pub(crate) example: Example,
     /// The exchange that brought it.
-    pub(super) answered: Answered<'a>,
+    pub(crate) answered: Answered<'a>,
     /// The last state shown; `None` = no task.
-    pub(super) state: Option<TaskState>,
+    pub(crate) state: Option<TaskState>,
     /// The event that showed it.
-    pub(super) state_at: Option<EventRef>,
+    pub(crate) state_at: Option<EventRef>,
     /// The artifacts; a message counts as one without id.
-    pub(super) artifacts: Vec<Artifact>,
+    pub(crate) artifacts: Vec<Artifact>,
 }
 
 /// One artifact as far as it came.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Artifact {
+pub(crate) struct Artifact {
     /// Its id; empty for a message.
-    pub(super) id: String,
+    pub(crate) id: String,
     /// Its parts.
-    pub(super) parts: Vec<Value>,
+    pub(crate) parts: Vec<Value>,
     /// The events that brought it.
-    pub(super) at: Vec<EventRef>,
+    pub(crate) at: Vec<EventRef>,
 }
 
 /// The outputs of all sent examples whose answers can be read.
-pub(super) fn outputs<'a>(facts: &Facts<'a>) -> Vec<Output<'a>> {
+pub(crate) fn outputs<'a>(facts: &Facts<'a>) -> Vec<Output<'a>> {
     let all = answers::all(facts);
     let reads: Vec<(u32, Seq, Value)> = all.iter().filter_map(read).collect();
     let sent = all.into_iter().filter(|a| a.operation().starts_with("Send") && a.reply.result().is_some());
@@ -131,12 +131,12 @@ impl Output<'_> {
     }
 
     /// Whether the task completed.
-    pub(super) fn completed(&self) -> bool {
+    pub(crate) fn completed(&self) -> bool {
         self.state == Some(TaskState::Completed)
     }
 
     /// Citations of all that shows the output.
-    pub(super) fn cite(&self) -> Vec<EventRef> {
+    pub(crate) fn cite(&self) -> Vec<EventRef> {
         let artifacts = self.artifacts.iter().flat_map(|a| a.at.iter().cloned());
         let mut out: Vec<EventRef> = artifacts.chain(self.state_at.clone()).collect();
         out.dedup();

@@ -1,0 +1,131 @@
+//! `a2a.skill.exercised`: each declared skill does its examples, to the end (I-09).
+
+use std::collections::BTreeMap;
+
+use ostiary_protocol::a2a::{Card, TaskState};
+use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
+
+use crate::{
+    check::{Check, CheckSpec, Input, Reads},
+    discover::CARD,
+    facts::Facts,
+    outputs::{Output, outputs},
+    scenarios::send,
+};
+
+/// The check.
+pub(super) struct SkillExercised;
+
+static SPEC: CheckSpec = CheckSpec {
+    id: "a2a.skill.exercised",
+    version: 1,
+    summary: "Each declared skill does its examples to the end.",
+    layer: Layer::Protocol,
+    gate: Gate::Conformance,
+    covers: &["I-09", "V-08", "S-01"],
+    reads: Reads::Any(&[send::ID]),
+    depends: &[Input::Candidate, Input::Card, Input::Contract],
+    reasons: &[ReasonCode::CapabilityNotKept],
+    severity: Severity::Error,
+    liar: "an_example_that_fails_is_caught",
+};
+
+impl Check for SkillExercised {
+    fn spec(&self) -> &'static CheckSpec {
+        &SPEC
+    }
+
+    fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
+        let mut by_skill: BTreeMap<String, Vec<Output<'_>>> = BTreeMap::new();
+        for output in outputs(facts) {
+            if let Some(skill) = output.example.skill.clone() {
+                by_skill.entry(skill).or_default().push(output);
+            }
+        }
+        let mut out: Vec<Finding> = by_skill.values().flatten().map(|o| judge(facts, o)).collect();
+        let Some(card) = facts.card().map(|v| Card::new(v.clone())) else { return out };
+        for skill in card.skills() {
+            let Some(id) = skill.id().filter(|id| !by_skill.contains_key(*id)) else { continue };
+            let remedy = "add an example to skills.yaml or to the card; what was not tried is not verified";
+            let finding =
+                facts.inconclusive(ReasonCode::ObservationIncomplete, format!("example of skill `{id}`"), remedy);
+            // one skill that was tried may carry the verdict; if none was, nothing was exercised at all
+            let severity = if by_skill.is_empty() { Severity::Error } else { Severity::Warning };
+            out.push(finding.at_pointer(CARD, skill.pointer()).as_severity(severity));
+        }
+        out
+    }
+}
+
+/// A message is an end; a task has to complete. Where it waits for somebody, the example is not done and not broken.
+fn judge(facts: &Facts<'_>, output: &Output<'_>) -> Finding {
+    let x = output.answered.exchange.id;
+    let name = &output.example.name;
+    match output.state {
+        None if output.artifacts.is_empty() => {
+            let remedy = "the answer is neither a task nor a message; see a2a.message.response";
+            facts.inconclusive(ReasonCode::ObservationIncomplete, "an output", remedy).at_exchange(x)
+        }
+        None | Some(TaskState::Completed) => facts.pass(output.cite()).at_exchange(x),
+        Some(state @ (TaskState::Failed | TaskState::Rejected | TaskState::Canceled)) => {
+            let expected = format!("the example `{name}` to complete");
+            let finding = facts.fail(ReasonCode::CapabilityNotKept, output.cite(), expected, state.to_string());
+            finding.at_exchange(x).with_business(true, "failed")
+        }
+        Some(state) => {
+            let remedy = format!("the example `{name}` stands at {state}");
+            facts.inconclusive(ReasonCode::ObservationIncomplete, "a completed task", remedy).at_exchange(x)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::Outcome;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{Driven, Edit, World, caught, is, passes};
+
+    fn ending_in(state: &'static str) -> Driven {
+        World::honest().drive().edit(|i| {
+            let sent = i.scenario == send::ID && i.operation == "SendMessage";
+            if sent { i.changed(|a| a["result"]["task"]["status"]["state"] = json!(state)) } else { Edit::Keep }
+        })
+    }
+
+    #[test]
+    fn an_example_that_completes_passes() {
+        passes(&SkillExercised, &World::honest().drive());
+        let mut messages = World::honest();
+        messages.makes_tasks = false;
+        passes(&SkillExercised, &messages.drive());
+    }
+
+    #[test]
+    fn an_example_that_fails_is_caught() {
+        caught(&SkillExercised, &ending_in("TASK_STATE_FAILED"), ReasonCode::CapabilityNotKept);
+        caught(&SkillExercised, &ending_in("TASK_STATE_REJECTED"), ReasonCode::CapabilityNotKept);
+    }
+
+    #[test]
+    fn an_example_that_waits_is_unknown() {
+        is(&SkillExercised, &ending_in("TASK_STATE_INPUT_REQUIRED"), Outcome::Inconclusive);
+        let neither = World::honest()
+            .drive()
+            .edit(|i| if i.operation == "SendMessage" { Edit::Replace(i.with_result(json!({}))) } else { Edit::Keep });
+        is(&SkillExercised, &neither, Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn a_skill_without_example_is_said_not_to_be_verified() {
+        let other = json!({"id": "other", "name": "Other", "description": "Does more.", "tags": ["more"]});
+        let driven = World::with_card(|c| c["skills"].as_array_mut().unwrap().push(other)).drive();
+        passes(&SkillExercised, &driven);
+        let open = driven.judge(&SkillExercised);
+        assert!(open.iter().any(|f| f.severity == Severity::Warning && f.verdict.outcome() == Outcome::Inconclusive));
+        let mut nothing = World::honest();
+        nothing.remove("skills.yaml");
+        is(&SkillExercised, &nothing.drive(), Outcome::Inconclusive);
+    }
+}
