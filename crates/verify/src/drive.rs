@@ -88,7 +88,10 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
         environment: &environment,
         seed: request.seed,
     };
-    let plan = plan(harness, &input);
+    let mut plan = plan(harness, &input);
+    if request.card_url.is_none() {
+        plan.abandon(ReasonCode::ScenarioNotRun, "the environment names no candidate to call");
+    }
     let scenarios = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
     sink.emit(&RunEvent::Planned { scenarios, checks: plan.checks });
     let meter = Meter::new(request.allowance.calls, request.allowance.rate_per_s);

@@ -87,6 +87,13 @@ pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
 // === impl Plan ===
 
 impl Plan {
+    /// Gives up everything that would be driven, for one reason.
+    pub(crate) fn abandon(&mut self, reason: ReasonCode, why: &str) {
+        let not_run =
+            |step: Step| NotRun { scenario: step.scenario.into(), axes: step.axes, reason, why: why.to_owned() };
+        self.not_run.extend(self.steps.drain(..).map(not_run));
+    }
+
     /// The steps in groups of equal isolation and control depth.
     pub(crate) fn groups<'p>(&'p self, harness: &Harness) -> Vec<Group<'p>> {
         let same = |a: &Step, b: &Step| rank(harness, a) == rank(harness, b);

@@ -177,19 +177,17 @@ fn recording(results: &[&Value], streamed: bool) -> Recording {
         kinds.push(Kind::Frame { x, n, bytes: Blob::from(bytes) });
     }
     kinds.push(Kind::Ended { x, how: End::Complete });
-    let mut events: Vec<Event> = Vec::new();
-    for (seq, kind) in (0_u64..).zip(kinds) {
-        // a second apart: nothing about time can be read from a held answer, least of all that it came at once
-        events.push(Event {
-            seq: Seq(seq),
-            at: MonoNanos(seq * 1_000_000_000),
-            from: Source::Wire("case".into()),
-            kind,
-        });
-    }
     let mark = Kind::Mark { label: CONTROL_OK.into(), value: None };
-    let seq = events.len() as u64;
-    events.push(Event { seq: Seq(seq), at: MonoNanos(seq * 1_000_000_000), from: Source::Script, kind: mark });
+    let wire = kinds.into_iter().map(|kind| (Source::Wire("case".into()), kind));
+    let all = wire.chain(std::iter::once((Source::Script, mark)));
+    // a second apart: nothing about time can be read from a held answer, least of all that it came at once
+    let event = |(seq, (from, kind)): (u64, (Source, Kind))| Event {
+        seq: Seq(seq),
+        at: MonoNanos(seq * 1_000_000_000),
+        from,
+        kind,
+    };
+    let events = (0_u64..).zip(all).map(event).collect();
     let axes = Axes { profile: Some(PROFILE.to_owned()), ..Axes::default() };
     Recording { scenario: scenario.into(), axes, seed: 0, events }
 }

@@ -77,7 +77,7 @@ fn member(name: &'static str, expected: &str, observed: Option<(bool, String)>) 
     Member { name, outcome, expected: expected.to_owned(), observed }
 }
 
-/// One entry for each member that the case writes.
+/// One entry for each member that the case writes. The pattern names them all, so that a new one cannot be forgotten.
 fn members(expect: &Expect, yielded: &Yielded) -> Vec<Member> {
     let Expect {
         result,
@@ -90,48 +90,51 @@ fn members(expect: &Expect, yielded: &Yielded) -> Vec<Member> {
         artifact_schema,
         protocol_error,
     } = expect;
-    let among = |all: &Option<Vec<String>>, wanted: &str| {
-        all.as_ref().map(|all| (all.iter().any(|one| one == wanted), named(all)))
+    let all = [
+        result.map(|wanted| {
+            member("result", wanted.as_str(), yielded.result.map(|seen| (seen == wanted, seen.as_str().to_owned())))
+        }),
+        reason_code.as_ref().map(|w| among("reason_code", &w.value.0, yielded.reasons.as_ref())),
+        detail.as_ref().map(|w| among("detail", w, yielded.details.as_ref())),
+        admission.map(|wanted| {
+            let seen = yielded.admission.map(|seen| (seen == wanted, seen.as_str().to_owned()));
+            member("admission", wanted.as_str(), seen)
+        }),
+        externally_visible_reason
+            .as_ref()
+            .map(|w| equal("externally_visible_reason", &w.value.0, yielded.visible_reason.as_ref())),
+        leaked_fields.as_ref().map(|wanted| leaks(wanted, yielded.leaked_fields.as_ref())),
+        state.as_ref().map(|w| equal("state", &w.value, yielded.state.as_ref())),
+        artifact_schema.as_ref().map(|w| {
+            let seen = yielded.artifact.as_ref();
+            member("artifact_schema", &w.value, seen.map(|a| (a.is_ok(), a.clone().err().unwrap_or_default())))
+        }),
+        protocol_error.as_ref().map(|w| equal("protocol_error", w, yielded.error.as_ref())),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// One of several that were seen.
+fn among(name: &'static str, wanted: &str, seen: Option<&Vec<String>>) -> Member {
+    member(name, wanted, seen.map(|all| (all.iter().any(|one| one == wanted), named(all))))
+}
+
+/// The one that was seen.
+fn equal(name: &'static str, wanted: &str, seen: Option<&String>) -> Member {
+    let text = |seen: &String| if seen.is_empty() { "none".to_owned() } else { seen.clone() };
+    member(name, wanted, seen.map(|seen| (seen == wanted, text(seen))))
+}
+
+/// All that were seen, in any order.
+fn leaks(wanted: &[String], seen: Option<&Vec<String>>) -> Member {
+    let sorted = |list: &[String]| {
+        let mut list = list.to_vec();
+        list.sort();
+        list
     };
-    let equal = |one: &Option<String>, wanted: &str| {
-        one.as_ref().map(|one| (one == wanted, if one.is_empty() { "none".to_owned() } else { one.clone() }))
-    };
-    let mut out = Vec::new();
-    if let Some(wanted) = result {
-        let seen = yielded.result.map(|seen| (seen == *wanted, seen.as_str().to_owned()));
-        out.push(member("result", wanted.as_str(), seen));
-    }
-    if let Some(wanted) = reason_code {
-        out.push(member("reason_code", &wanted.value.0, among(&yielded.reasons, &wanted.value.0)));
-    }
-    if let Some(wanted) = detail {
-        out.push(member("detail", wanted, among(&yielded.details, wanted)));
-    }
-    if let Some(wanted) = admission {
-        let seen = yielded.admission.map(|seen| (seen == *wanted, seen.as_str().to_owned()));
-        out.push(member("admission", wanted.as_str(), seen));
-    }
-    if let Some(wanted) = externally_visible_reason {
-        out.push(member("externally_visible_reason", &wanted.value.0, equal(&yielded.visible_reason, &wanted.value.0)));
-    }
-    if let Some(wanted) = leaked_fields {
-        let (mut wanted, mut seen) = (wanted.clone(), yielded.leaked_fields.clone());
-        wanted.sort();
-        seen.iter_mut().for_each(|s| s.sort());
-        let compared = seen.map(|seen| (seen == wanted, named(&seen)));
-        out.push(member("leaked_fields", &named(&wanted), compared));
-    }
-    if let Some(wanted) = state {
-        out.push(member("state", &wanted.value, equal(&yielded.state, &wanted.value)));
-    }
-    if let Some(wanted) = artifact_schema {
-        let seen = yielded.artifact.as_ref().map(|a| (a.is_ok(), a.clone().err().unwrap_or_default()));
-        out.push(member("artifact_schema", &wanted.value, seen));
-    }
-    if let Some(wanted) = protocol_error {
-        out.push(member("protocol_error", wanted, equal(&yielded.error, wanted)));
-    }
-    out
+    let wanted = sorted(wanted);
+    let seen = seen.map(|seen| sorted(seen));
+    member("leaked_fields", &named(&wanted), seen.map(|seen| (seen == wanted, named(&seen))))
 }
 
 fn named(all: &[String]) -> String {

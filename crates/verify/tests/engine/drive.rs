@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ostiary_record::{
-    Gate, Kind, Layer, ReasonCode,
+    Kind, Layer, ReasonCode,
     ports::{BoxFuture, CouldNotRun},
 };
 use ostiary_verify::{Allowance, Control, Harness, Reads, Role, Scenario, ScenarioSpec, Stage, scenario::Needs};
@@ -239,8 +239,11 @@ fn without_an_address_the_card_of_the_bundle_is_judged_and_nothing_called() {
     let bundle = bundle(&[]);
     let world = world_with(|_, _| OK, None, false);
     let mut request = request(&bundle);
-    (request.card_url, request.gate) = (None, Some(Gate::Static));
-    let run = run(&Harness::of(Vec::new(), Vec::new()), &request, &world.ports);
+    request.card_url = None;
+    let harness = Harness::of(vec![ask("s.one", |_| {})], reads(&["s.one"]));
+    let run = run(&harness, &request, &world.ports);
+    assert_eq!(world.calls.load(Ordering::Relaxed), 0);
+    assert_eq!(run.not_run[0].reason, ReasonCode::ScenarioNotRun);
     assert_eq!(run.recordings[0].document("agent-card.json").unwrap().0.as_bytes(), CARD.as_bytes());
     assert!(run.recordings[0].exchanges().is_empty());
     assert_eq!(run.environment.name, environment().name);
