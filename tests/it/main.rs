@@ -2,4 +2,5 @@
 
 mod fasta2a;
 mod sdk_agent;
+mod signatures;
 mod store;

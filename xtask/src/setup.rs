@@ -2,27 +2,36 @@
 
 use std::{fs, path::Path, process::Command};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::commands::{call, root};
 
 /// Where the Python agents and verifiers are installed.
 const PYTHON: &str = "target/targets/python";
+/// Where the JavaScript signer and verifier are installed.
+const JAVASCRIPT: &str = "target/targets/javascript";
+/// The oldest node that was seen to sign and verify: that of Debian 12.
+const NODE: u32 = 18;
 
 /// Installs what is missing; quick when nothing is.
 pub fn run() -> Result<()> {
-    let venv = root().join(PYTHON);
-    let lock = root().join("tests/targets/python/requirements.lock");
+    once(PYTHON, "tests/targets/python/requirements.lock", install_python)?;
+    once(JAVASCRIPT, "tests/targets/javascript/package-lock.json", install_javascript)
+}
+
+/// Runs `install` unless `folder` was made from this very lock file.
+fn once(folder: &str, lock: &str, install: impl FnOnce(&Path, &Path) -> Result<()>) -> Result<()> {
+    let (folder, lock) = (root().join(folder), root().join(lock));
     let wanted = fs::read_to_string(&lock).with_context(|| format!("failed to read {}", lock.display()))?;
-    let stamp = venv.join("installed.lock");
+    let stamp = folder.join("installed.lock");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    install(&venv, &lock)?;
+    install(&folder, &lock)?;
     fs::write(&stamp, wanted).with_context(|| format!("failed to write {}", stamp.display()))
 }
 
-fn install(venv: &Path, lock: &Path) -> Result<()> {
+fn install_python(venv: &Path, lock: &Path) -> Result<()> {
     let python = python()?;
     eprintln!("installing the Python agents into {}", venv.display());
     let made = call(Command::new(python).args(["-m", "venv", "--clear"]).arg(venv));
@@ -43,5 +52,36 @@ fn python() -> Result<&'static str> {
             return Ok(candidate);
         }
     }
-    bail!("Python 3.11 or newer with `venv` is missing; the tests run agents written in it (apt-get install python3-venv)")
+    bail!(
+        "Python 3.11 or newer with `venv` is missing; the tests run agents written in it (apt-get install python3-venv)"
+    )
+}
+
+/// `npm ci` beside a copy of the lock file: packages land under `target/`, and no package runs a script of its own.
+fn install_javascript(folder: &Path, lock: &Path) -> Result<()> {
+    node()?;
+    eprintln!("installing the JavaScript signer into {}", folder.display());
+    fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
+    for file in [lock.to_owned(), lock.with_file_name("package.json")] {
+        let name = file.file_name().context("a file has a name")?;
+        fs::copy(&file, folder.join(name)).with_context(|| format!("failed to copy {}", file.display()))?;
+    }
+    let mut command = Command::new("npm");
+    command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]).arg(folder);
+    call(&mut command).context("failed to install the JavaScript signer; is the package index reachable?")
+}
+
+/// Checks that node is new enough and npm is there.
+fn node() -> Result<()> {
+    let missing = || {
+        format!(
+            "node {NODE} or newer with npm is missing; the tests sign and verify cards with it (apt-get install nodejs npm)"
+        )
+    };
+    let version = Command::new("node").arg("--version").output().with_context(missing)?;
+    let text = String::from_utf8_lossy(&version.stdout);
+    let major = text.trim().trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    ensure!(major.is_some_and(|major| major >= NODE), "node {} is too old: {}", text.trim(), missing());
+    ensure!(Command::new("npm").arg("--version").output().is_ok_and(|out| out.status.success()), missing());
+    Ok(())
 }

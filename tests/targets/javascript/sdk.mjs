@@ -1,7 +1,10 @@
 // The SDK as `cargo xtask setup` installed it: outside the source tree, so that it has to be looked up by place.
 
-import { createRequire } from 'node:module';
+import { webcrypto } from 'node:crypto';
 
-const installed = new URL('../../../target/targets/javascript/', import.meta.url);
+// Node 18, which is what Debian 12 has, keeps it out of sight.
+globalThis.crypto ??= webcrypto;
 
-export const sdk = createRequire(installed)('@a2a-js/sdk');
+const installed = new URL('../../../target/targets/javascript/node_modules/', import.meta.url);
+
+export const sdk = await import(new URL('@a2a-js/sdk/dist/index.js', installed));
