@@ -1,4 +1,4 @@
-//! One call: an operation with the service parameters that go along (§3.6, §6).
+//! One call: an operation with the service parameters that go along (§3.6).
 
 use crate::a2a::operation::Operation;
 

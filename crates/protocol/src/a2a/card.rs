@@ -1,4 +1,4 @@
-//! The agent card (§4.4, §8) with presence kept: a view over the JSON as served, never through a defaulting struct.
+//! The agent card (§8) with presence kept: a view over the JSON as served, never through a defaulting struct.
 //!
 //! `null` counts as unset, as ProtoJSON reads it. [`Card::problems`] says all that is wrong with it at once.
 

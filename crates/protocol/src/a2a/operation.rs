@@ -118,7 +118,7 @@ pub struct PushConfig {
 // === impl Operation ===
 
 impl Operation {
-    /// The names of all operations: JSON-RPC method and gRPC method alike (§5.3).
+    /// The names of all operations: JSON-RPC method and gRPC method alike.
     pub const NAMES: [&str; 11] = [
         "SendMessage",
         "SendStreamingMessage",

@@ -1,4 +1,4 @@
-//! `StreamResponse` and `SendMessageResponse`: which member is set says what came (§3.2, §4.2).
+//! `StreamResponse` and `SendMessageResponse`: which member is set says what came.
 
 use serde_json::Value;
 

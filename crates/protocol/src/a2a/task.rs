@@ -1,4 +1,4 @@
-//! Tasks and their states, read leniently and reported exactly (§4.1).
+//! Tasks and their states, read leniently and reported exactly.
 
 use std::fmt;
 

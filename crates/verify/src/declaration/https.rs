@@ -63,7 +63,7 @@ fn nothing(facts: &Facts<'_>) -> Finding {
 }
 
 /// An absolute HTTPS URL with a host; for gRPC also `host:port`, which the main line of the specification prints and
-/// which is dialled with TLS (§10.1).
+/// which is dialled with TLS.
 fn secure(binding: Option<&Binding>, url: &str) -> bool {
     let host = |rest: &str| rest.split(['/', '?', '#']).next().is_some_and(|h| !h.is_empty());
     let scheme = url.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));

@@ -70,8 +70,8 @@ fn judge_send(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
     }
 }
 
-/// A warning where the answer came before the task stood still: to wait is the default (§3.2.2), although another
-/// section says to return immediately.
+/// A warning where the answer came before the task stood still: to wait is the default, although §3.1.1 also says to
+/// return immediately.
 fn early(facts: &Facts<'_>, answered: &Answered<'_>) -> Option<Finding> {
     let (StreamItem::Task(task), seq) = answered.first_item()? else { return None };
     let state = task.state().filter(|s| !s.is_terminal() && !s.is_interrupted())?;

@@ -1,4 +1,4 @@
-//! `a2a.task.timestamps`: a task's status times never go backwards (T-07), and are times of UTC (§5.6).
+//! `a2a.task.timestamps`: a task's status times never go backwards (T-07), and are times of UTC.
 
 use ostiary_protocol::a2a::trace::{Sighting, Step};
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};

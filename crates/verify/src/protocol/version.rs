@@ -36,7 +36,7 @@ impl Check for VersionEnforced {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let old = speaks_0_3(facts);
         let judge = |a: &answers::Answered<'_>| {
-            // A missing header means 0.3 (§3.6.2), and 0.3 knows no method of this name: an agent that speaks 0.3 too
+            // A missing header means 0.3 (§3.6), and 0.3 knows no method of this name: an agent that speaks 0.3 too
             // may say so, and its 0.3 side may find the envelope wrong.
             let missing = a.axis(version::AXIS) == version::MISSING;
             let named: &[ErrorKind] = if missing && old {

@@ -1,4 +1,4 @@
-//! Whether an error has the shape that its binding prescribes (§9.5, §10.6, §11.6).
+//! Whether an error has the shape that its binding prescribes.
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ const fn details_name(binding: &Binding) -> &'static str {
     if matches!(binding, Binding::JsonRpc) { "data" } else { "details" }
 }
 
-/// Authentication is refused at the HTTP level by many, which §7.4 wants; anything else has to speak the binding.
+/// Authentication is refused at the HTTP level by many, as the specification wants; anything else has to speak the binding.
 fn no_object(status: Option<u16>) -> Vec<ShapeProblem> {
     if matches!(status, Some(401 | 403)) {
         return Vec::new();
