@@ -1,7 +1,7 @@
 //! The one byte string that is hashed and signed, and back.
 //!
-//! Knows RFC 8785, SHA-256, DSSE and in-toto, and the names that stand in signed statements. Must not know protocols,
-//! agents' behaviour, or any IO. Start with [`Digest`], then `dsse`.
+//! Knows RFC 8785, SHA-256, DSSE, in-toto and JWK, and the names that stand in signed statements. Must not know
+//! protocols, agents' behaviour, or any IO. Start with [`Digest`], then `dsse`.
 
 pub mod digest;
 pub mod dsse;
