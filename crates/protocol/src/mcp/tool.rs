@@ -1,0 +1,74 @@
+//! One tool as it stands in a list: nothing dropped, nothing defaulted.
+
+use serde_json::Value;
+
+use super::hint::{Hint, HintKind};
+
+/// One entry of a tool list.
+#[derive(Clone, Debug)]
+pub struct Tool<'a> {
+    value: &'a Value,
+    pointer: String,
+}
+
+// === impl Tool ===
+
+impl<'a> Tool<'a> {
+    pub(super) const fn new(value: &'a Value, pointer: String) -> Self {
+        Self { value, pointer }
+    }
+
+    /// The entry, whatever it is.
+    #[must_use]
+    pub const fn value(&self) -> &'a Value {
+        self.value
+    }
+
+    /// JSON pointer of the entry in its document.
+    #[must_use]
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    /// A member as it stands; `Some(Null)` where it is null.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<&'a Value> {
+        self.value.get(name)
+    }
+
+    /// JSON pointer of a member, or of one below it: `annotations/title`.
+    #[must_use]
+    pub fn at(&self, under: &str) -> String {
+        format!("{}/{under}", self.pointer)
+    }
+
+    /// The name, where it is a text.
+    #[must_use]
+    pub fn name(&self) -> Option<&'a str> {
+        self.member("name").and_then(Value::as_str)
+    }
+
+    /// The description, where it is a text.
+    #[must_use]
+    pub fn description(&self) -> Option<&'a str> {
+        self.member("description").and_then(Value::as_str)
+    }
+
+    /// The annotations, where they are an object.
+    #[must_use]
+    pub fn annotations(&self) -> Option<&'a serde_json::Map<String, Value>> {
+        self.member("annotations").and_then(Value::as_object)
+    }
+
+    /// The four hints with what is declared and what follows by default.
+    #[must_use]
+    pub fn hints(&self) -> [Hint; 4] {
+        HintKind::ALL.map(|kind| Hint::read(kind, self.annotations()))
+    }
+
+    /// One hint.
+    #[must_use]
+    pub fn hint(&self, kind: HintKind) -> Hint {
+        Hint::read(kind, self.annotations())
+    }
+}
