@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[expect(clippy::disallowed_methods, reason = "cargo talks to build scripts by environment variables")]
 fn main() -> io::Result<()> {
     let variable = |name: &str| env::var(name).map(PathBuf::from).map_err(io::Error::other);
     let bundle = variable("CARGO_MANIFEST_DIR")?.join("../../bundles/planning-agent").canonicalize()?;

@@ -18,6 +18,9 @@ pub enum Format {
     Jsonl,
 }
 
+/// Narrowest terminal that tables are fitted into.
+const ROOM: u16 = 60;
+
 /// Standard output, in the format that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Console {
@@ -78,7 +81,11 @@ impl Console {
         R: IntoIterator<Item = String>,
     {
         let mut table = Table::new();
-        table.load_style(presets::UTF8_BORDERS_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::UTF8_BORDERS_ONLY);
+        // cells are only broken where there is room enough to break them well
+        if table.width().is_some_and(|width| width >= ROOM) {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
         if colours() {
             table.enforce_styling();
         } else {

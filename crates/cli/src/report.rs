@@ -30,7 +30,7 @@ pub fn print(console: &Console, report: &Report) {
         }
     }
     console.line("");
-    console.line(&report.statement);
+    console.line(report.statement.replace(" Not verified: ", "\n\nNot verified: "));
 }
 
 fn counted(report: &Report) -> String {

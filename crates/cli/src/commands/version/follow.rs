@@ -60,9 +60,8 @@ pub(crate) async fn settled(api: &Api, path: &str, seen: &(dyn Fn(&Value) + Sync
 }
 
 fn ended(status: &Value) -> Exit {
-    match status["state"].as_str() {
-        Some("REJECTED" | "QUARANTINED") => return Exit::Failed,
-        _ => {}
+    if let Some("REJECTED" | "QUARANTINED") = status["state"].as_str() {
+        return Exit::Failed;
     }
     match status["newest"]["outcome"].as_str() {
         Some("PASS") => Exit::Done,
