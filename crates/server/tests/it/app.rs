@@ -72,7 +72,7 @@ impl TestApp {
 
     pub async fn with(failpoints: Arc<dyn Failpoints>, config: fn(&mut Config)) -> Self {
         let bundle = planning_agent();
-        let card = CardServer::start(bundle.card.as_ref().expect("an A2A agent").bytes.clone()).await;
+        let card = CardServer::of(&bundle).await;
         let clock = Arc::new(ManualClock::new("2026-03-01T00:00:00Z".parse().expect("a time")));
         let candidate = Candidate::honest(clock.clone(), PROFILE);
         let client = HttpClient::for_operator(None).expect("no roots");
@@ -96,27 +96,15 @@ impl TestApp {
     }
 
     async fn prepare(&self) {
-        // The product's policy names the product's checks; these tests bring their own.
-        let mut policy = Policy::one();
-        policy.gates.values_mut().for_each(|rule| rule.checks.clear());
-        let policy = serde_json::to_value(policy).expect("plain data");
-        assert_eq!(self.put(ADMIN, "/api/v1/policies/current", &policy).await.0, 200);
+        assert_eq!(self.put(ADMIN, "/api/v1/policies/current", &policy()).await.0, 200);
         assert_eq!(self.put(ADMIN, "/api/v1/namespaces/acme", &json!({"mode": "enforce"})).await.0, 200);
-        let environment = self.environment();
+        let environment = self.card.environment();
         let answer = self
             .send(self.request("PUT", OPERATOR, "/api/v1/environments/staging").body("application/yaml", environment))
             .await;
         assert_eq!(answer.0, 200, "{}", answer.1);
         let answer = self.upload(PUBLISHER, self.bundle.to_tar()).await;
         assert_eq!(answer.0, 201, "{}", answer.1);
-    }
-
-    pub fn environment(&self) -> String {
-        format!(
-            "environment:\n  name: staging\n  allow_insecure_http: true\n  a2a: {{ card_url: 'http://{}/card' }}\n  \
-             cleared_effects: [read, write]\n",
-            self.card.addr
-        )
     }
 
     /// Stops the server and starts it again on the same files.
@@ -328,6 +316,19 @@ impl CardServer {
         Self { addr, bytes, _serving: serving }
     }
 
+    /// Serves the card of a bundle.
+    pub async fn of(bundle: &Bundle) -> Self {
+        Self::start(bundle.card.as_ref().expect("an A2A agent").bytes.clone()).await
+    }
+
+    pub fn environment(&self) -> String {
+        format!(
+            "environment:\n  name: staging\n  allow_insecure_http: true\n  a2a: {{ card_url: 'http://{}/card' }}\n  \
+             cleared_effects: [read, write]\n",
+            self.addr
+        )
+    }
+
     /// From now on serves these bytes.
     pub fn serve(&self, bytes: impl Into<Bytes>) {
         *self.bytes.lock().expect("unpoisoned") = bytes.into();
@@ -344,6 +345,13 @@ pub fn planning_agent() -> Bundle {
     Bundle::load(&files).expect("the shipped bundle is well-formed")
 }
 
+/// The product's policy without the names of the product's checks: these tests bring their own.
+pub fn policy() -> Value {
+    let mut policy = Policy::one();
+    policy.gates.values_mut().for_each(|rule| rule.checks.clear());
+    serde_json::to_value(policy).expect("plain data")
+}
+
 /// Each gate's newest outcome.
 pub async fn outcomes(app: &TestApp) -> BTreeMap<String, String> {
     let (_, gates) = app.get(AUDITOR, &format!("{AGENT}/versions/{VERSION}/gates")).await;
@@ -356,7 +364,7 @@ pub async fn outcomes(app: &TestApp) -> BTreeMap<String, String> {
     all.collect()
 }
 
-fn tokens() -> Vec<TokenConfig> {
+pub fn tokens() -> Vec<TokenConfig> {
     let of = |name: &str, role: Role, namespaces: &[&str], person: bool| {
         TokenConfig::of(name, &token(name), RolesOf { roles: &[role], namespaces, person })
     };

@@ -54,7 +54,7 @@ async fn job_carries_all_that_a_worker_needs_and_nothing_to_sign_with() {
     let job = claim(&app).await;
     assert_eq!((job.gate, job.attempt, job.version.as_str()), (Gate::Static, 1, VERSION));
     assert_eq!(job.bundle_digest, app.bundle.digest);
-    assert_eq!(job.environment, app.environment().into_bytes());
+    assert_eq!(job.environment, app.card.environment().into_bytes());
 }
 
 #[tokio::test]

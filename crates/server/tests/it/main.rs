@@ -9,5 +9,6 @@ mod evidence;
 mod failpoints;
 mod gates;
 mod jobs;
+mod killed;
 mod openapi;
 mod rights;
