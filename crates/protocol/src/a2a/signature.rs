@@ -224,7 +224,7 @@ impl SignatureStatus {
         match self {
             Self::Valid { form, thumbprint, .. } => {
                 format!(
-                    "signed by key {thumbprint} in the form `{form}`: unchanged since; says nothing of what the agent does"
+                    "signed by key {thumbprint}; unchanged in all that the form `{form}` covers; says nothing of what the agent does"
                 )
             }
             Self::Malformed { why } => format!("not a signature: {why}"),
