@@ -109,6 +109,63 @@ catalogue! {
     CardInputUnsigned = "CARD_INPUT_UNSIGNED", DECLARATION, Never,
         "A member of a signed card is not covered by its signature, so anybody may have put it there.",
         "Do not rely on the member, or sign it in the form of the specification.";
+    ToolListMalformed = "TOOL_LIST_MALFORMED", DECLARATION, Never,
+        "A tool snapshot is no readable JSON: truncated, too large, too deep, duplicate keys, or not UTF-8.",
+        "Save the answer to tools/list as it came.";
+    ToolListNotRecognized = "TOOL_LIST_NOT_RECOGNIZED", DECLARATION, Never,
+        "The document is valid JSON and no answer to tools/list.",
+        "Save the answer to tools/list; see what the document was taken for.";
+    ToolListIncomplete = "TOOL_LIST_INCOMPLETE", DECLARATION, Never,
+        "The snapshot is the first page of a longer list, or more than a list may hold, so it shows not all tools.",
+        "Follow nextCursor to the end and save all tools as one list.";
+    ToolNameDuplicate = "TOOL_NAME_DUPLICATE", DECLARATION, Never,
+        "Two tools of one list share a name, so nobody can tell which one is called.",
+        "Give each tool a name of its own.";
+    ToolNameInvalid = "TOOL_NAME_INVALID", DECLARATION, Never,
+        "A tool's name is not of the form that the revision asks for.",
+        "Use 1 to 128 characters of A-Z, a-z, 0-9, `_`, `-` and `.`.";
+    ToolFieldMissing = "TOOL_FIELD_MISSING", DECLARATION, Never,
+        "A member that every tool must have is absent: its name or its inputSchema.",
+        "Add the member named by the pointer.";
+    ToolFieldInvalid = "TOOL_FIELD_INVALID", DECLARATION, Never,
+        "A member of a tool, or of the list's result, has the wrong type or value.",
+        "Correct the member named by the pointer; leave out what has no value instead of writing null.";
+    ToolSchemaInvalid = "TOOL_SCHEMA_INVALID", DECLARATION, Never,
+        "A tool's schema is not valid for its dialect, or its root is not what the revision demands.",
+        "Correct the schema at the pointer; an inputSchema begins with `\"type\": \"object\"`.";
+    ToolSchemaDialectUnknown = "TOOL_SCHEMA_DIALECT_UNKNOWN", DECLARATION, Never,
+        "A tool's schema names a dialect that cannot be judged, so it promises nothing to anybody.",
+        "Use JSON Schema 2020-12, and leave `$schema` out or name it.";
+    ToolSchemaTooLarge = "TOOL_SCHEMA_TOO_LARGE", DECLARATION, Never,
+        "A tool's schema is beyond the bounds of size, depth or number of references.",
+        "Make the schema smaller or flatter, or split the tool.";
+    ToolHeaderInvalid = "TOOL_HEADER_INVALID", DECLARATION, Never,
+        "An `x-mcp-header` breaks its rules, so that clients over HTTP drop the tool.",
+        "Use unique header tokens on text, integer or boolean parameters reached through `properties` alone.";
+    ToolReferenceDangling = "TOOL_REFERENCE_DANGLING", DECLARATION, Never,
+        "A `$ref` of a tool's schema leads nowhere.",
+        "Put the definition into the `$defs` of that same schema, or correct the reference.";
+    ToolReferenceExternal = "TOOL_REFERENCE_EXTERNAL", DECLARATION, Never,
+        "A `$ref` of a tool's schema leads out of the schema; it is never fetched.",
+        "Put the definition into the `$defs` of that same schema.";
+    ToolReferenceEndless = "TOOL_REFERENCE_ENDLESS", DECLARATION, Never,
+        "References of a tool's schema run in a circle that judges the same value for ever.",
+        "Let recursion go through `properties` or `items`.";
+    ToolHintInvalid = "TOOL_HINT_INVALID", DECLARATION, Never,
+        "A behaviour hint is not true or false, or annotations are no object, so they say nothing.",
+        "Write the hint as true or false, or leave it out.";
+    ToolHintContradictory = "TOOL_HINT_CONTRADICTORY", DECLARATION, Never,
+        "The hints of a tool contradict each other; the worst of them counts.",
+        "Declare what the tool does: what is read-only destroys nothing.";
+    ToolTextHidden = "TOOL_TEXT_HIDDEN", DECLARATION, Never,
+        "A text of a tool holds characters that a person does not see and a model reads.",
+        "Remove the characters; find out who put them there.";
+    ToolTextOversized = "TOOL_TEXT_OVERSIZED", DECLARATION, Never,
+        "A text of a tool is much longer than a description needs to be.",
+        "Shorten it; what is long belongs into documentation.";
+    ToolDescriptionContradicts = "TOOL_DESCRIPTION_CONTRADICTS", DECLARATION, Never,
+        "A description says something else than the hints or the schema; no description ever grants a permission.",
+        "Make description, hints and schema say the same.";
     // --- schema ---
     ContentModeMismatch = "CONTENT_MODE_MISMATCH", SCHEMA, Never,
         "What was returned has another content type than the declared output mode.",
