@@ -27,6 +27,7 @@ mod version;
 mod worker;
 
 pub(crate) use card::fetch;
+pub(crate) use evidence::export;
 pub(crate) use sample::declared_host;
 pub(crate) use version::settled;
 

@@ -4,13 +4,18 @@
 //! the router's questions go over gRPC. Only the clock of the control plane is ours, so that evidence can expire while
 //! one watches. Start at [`Demo`]; `story.rs` is the plot, `world.rs` the stage.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::{
+    commands::export,
     console::{Console, coloured},
     error::CliError,
     exit::Exit,
@@ -30,6 +35,9 @@ pub(crate) struct Demo {
     /// Leaves everything running afterwards, and prints addresses and tokens
     #[arg(long)]
     keep: bool,
+    /// Writes the evidence of the good version into a directory, with the keys to verify it
+    #[arg(long, value_name = "DIR")]
+    evidence: Option<PathBuf>,
 }
 
 /// What the demo showed.
@@ -38,6 +46,9 @@ pub(crate) struct Shown {
     ok: bool,
     scenarios: Vec<Scenario>,
     checks: Vec<Check>,
+    /// Where everything is, when it is left running.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_running: Option<BTreeMap<&'static str, String>>,
 }
 
 /// One story of the documentation.
@@ -87,12 +98,13 @@ impl Demo {
         narrator.bar.finish_and_clear();
         let mut shown = told?;
         shown.ok = shown.scenarios.iter().all(|s| s.ok) && shown.checks.iter().all(|c| c.ok);
+        if let Some(directory) = &self.evidence {
+            let version = format!("{}/versions/{}", world.agent_path(), story::GOOD_VERSION);
+            export(&world.operator, &version, directory).await?;
+        }
+        shown.left_running = self.keep.then(|| world.addresses());
         console.result(&shown, print);
         if self.keep {
-            for (name, value) in world.addresses() {
-                console.note(format!("{name:>16}  {value}"));
-            }
-            console.note("everything is left running; interrupt to stop");
             system::interrupted().await?;
         }
         world.stop().await;
@@ -141,4 +153,10 @@ fn print(console: &Console, shown: &Shown) {
         true => format!("{}: every version is where its evidence puts it", coloured("ok")),
         false => format!("{}: see the lines above", coloured("not ok")),
     });
+    if let Some(addresses) = &shown.left_running {
+        for (name, value) in addresses {
+            console.line(format!("{name:>16}  {value}"));
+        }
+        console.line("everything is left running; interrupt to stop");
+    }
 }

@@ -127,7 +127,8 @@ fn statement(bytes: &[u8], keyring: &Keyring) -> Result<Value, String> {
     serde_json::from_slice(verified.payload()).map_err(|e| e.to_string())
 }
 
-async fn export(api: &Api, version: &str, out: &Path) -> Result<Vec<PathBuf>, CliError> {
+/// Writes all evidence of a version, given by its place in the API, with index and keys.
+pub(crate) async fn export(api: &Api, version: &str, out: &Path) -> Result<Vec<PathBuf>, CliError> {
     std::fs::create_dir_all(out)
         .map_err(|e| CliError::could_not_run(format!("cannot make `{}`: {e}", out.display())))?;
     let mut written = Vec::new();

@@ -7,6 +7,7 @@ use ostiary_worker::{
     jobs::{Pace, Remote as Address, RemoteJobs, Worker as Loop},
     local::JobRunner,
 };
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{api::Remote, console::Console, error::CliError, exit::Exit, system};
@@ -40,7 +41,9 @@ impl Worker {
         let name = self.name.unwrap_or_else(|| system::new_id("worker"));
         let worker =
             Loop::new(&name, Arc::new(jobs), Arc::new(JobRunner::new(self.environment_files)), Pace::default());
-        console.note(format!("worker `{name}` asks {} for runs", self.grpc));
+        console.result(&json!({"worker": name, "asks": self.grpc}), |console, _| {
+            console.line(format!("worker `{name}` asks {} for runs", self.grpc));
+        });
         let stop = CancellationToken::new();
         let work = worker.work(&stop);
         tokio::pin!(work);

@@ -13,6 +13,8 @@ use crate::{
     router::{Answer, Fresh, Question},
 };
 
+/// The label of the version that keeps its promises.
+pub(super) const GOOD_VERSION: &str = "3.4.1";
 /// The profile that the bundle activates.
 const PROFILE: &str = "a2a-jsonrpc-1.0/user/standard";
 /// A profile that nobody tried.
@@ -90,7 +92,7 @@ impl Expected {
 impl Plot<'_> {
     /// every gate passes, the version is promoted twice, and a router may dispatch.
     async fn good(&self, shown: &mut Shown) -> Result<Known, CliError> {
-        const VERSION: &str = "3.4.1";
+        const VERSION: &str = GOOD_VERSION;
         let agent = self.world.start_agent("demo-good", Lies::none()).await?;
         self.submit(VERSION, "demo-good", "first version").await?;
         let known = Known { version: VERSION, card: self.world.card_digest(&agent).await? };

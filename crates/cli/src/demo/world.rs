@@ -1,6 +1,6 @@
 //! The demo's stage: control plane, people with tokens, sample agents, environments, a router.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 use ostiary_contract::{Bundle, Files};
@@ -142,16 +142,16 @@ impl World {
     }
 
     /// What somebody needs who wants to look around.
-    pub(super) fn addresses(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("HTTP", self.control_plane.http_url()),
-            ("gRPC", self.control_plane.grpc_url()),
-            ("admin token", self.tokens.admin.clone()),
-            ("publisher token", self.tokens.publisher.clone()),
-            ("operator token", self.tokens.operator.clone()),
-            ("router token", self.tokens.router.clone()),
+    pub(super) fn addresses(&self) -> BTreeMap<&'static str, String> {
+        BTreeMap::from([
+            ("http", self.control_plane.http_url()),
+            ("grpc", self.control_plane.grpc_url()),
+            ("admin_token", self.tokens.admin.clone()),
+            ("publisher_token", self.tokens.publisher.clone()),
+            ("operator_token", self.tokens.operator.clone()),
+            ("router_token", self.tokens.router.clone()),
             ("files", self.folder.path().display().to_string()),
-        ]
+        ])
     }
 
     /// Stops everything.

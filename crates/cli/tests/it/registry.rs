@@ -20,7 +20,8 @@ struct Site {
 // === impl Site ===
 
 impl Site {
-    fn start() -> Self {
+    /// Starts everything; `embedded` is how many runs the control plane drives itself.
+    fn start(embedded: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         let tokens = [
@@ -29,10 +30,11 @@ impl Site {
             ("olga", "[publisher, operator]", "team", true),
             ("otto", "[operator]", "team", true),
             ("router-1", "[router]", "team", false),
+            ("worker-1", "[verifier]", "'*'", false),
         ];
         let mut text = format!(
             "data_dir: {0}/data\nhttp: {{ listen: '127.0.0.1:0' }}\ngrpc: {{ listen: '127.0.0.1:0' }}\n\
-             worker: {{ environment_files: {0} }}\ntokens:\n",
+             worker: {{ environment_files: {0}, embedded: {embedded} }}\ntokens:\n",
             path.display()
         );
         for (name, roles, namespaces, person) in tokens {
@@ -86,7 +88,7 @@ impl Site {
 
 #[test]
 fn from_a_bundle_to_a_routers_answer_and_off_the_road_again() {
-    let site = Site::start();
+    let site = Site::start(1);
     let env = site.path().join("staging.yaml");
     site.done("ada", &["namespace", "put", "team"]);
     site.done("paula", &["agent", "create", AGENT]);
@@ -158,6 +160,37 @@ fn refusals_have_their_exit_codes(site: &Site) {
     let unreachable = run(&["agent", "list", "--server", "http://127.0.0.1:1", "--format", "json"]);
     assert_eq!(unreachable.code, 4);
     assert!(unreachable.json()["error"]["hint"].as_str().unwrap().contains("ostiary serve"));
+}
+
+#[test]
+fn a_worker_on_another_machine_drives_the_runs() {
+    let site = Site::start(0);
+    let (env, token) = (site.path().join("staging.yaml"), site.path().join("worker-1.token"));
+    site.done("ada", &["namespace", "put", "team"]);
+    site.done("paula", &["agent", "create", AGENT]);
+    site.done("otto", &["environment", "put", env.to_str().unwrap()]);
+    let submit = ["version", "submit", "--namespace", "team", "--bundle", &bundle(), "--env", "staging"];
+    let submitted = site.done("paula", &submit);
+    assert_eq!(submitted["attempt"], 1);
+    let grpc = site.control_plane.said["grpc"].as_str().unwrap();
+    let files = site.path().to_str().unwrap();
+    let _worker = Running::start(&[
+        "worker",
+        "--grpc",
+        grpc,
+        "--token-file",
+        token.to_str().unwrap(),
+        "--environment-files",
+        files,
+    ]);
+    let mut state = Value::Null;
+    for _ in 0..600 {
+        state = site.act("otto", &["version", "status"]).json()["state"].clone();
+        if state == "REGISTRY_ADMITTED" || state == "REJECTED" {
+            break;
+        }
+    }
+    assert_eq!(state, "REGISTRY_ADMITTED");
 }
 
 #[test]

@@ -81,3 +81,28 @@ fn an_agent_that_is_not_there_is_inconclusive_and_never_passes() {
     let (code, report) = json(&["verify", &bundle(), "--env", env.to_str().unwrap(), "--gate", "conformance"]);
     assert_eq!((code, &report["verdict"]), (3, &json!("INCONCLUSIVE")));
 }
+
+#[test]
+fn a_running_agents_card_is_kept_as_it_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let env = environment(folder.path(), "local");
+    let agent = Running::start(&["sample", &bundle(), "--env", env.to_str().unwrap()]);
+    let address = agent.said["url"].as_str().unwrap().trim_start_matches("https://");
+    let roots = folder.path().join("planning-agent.ca.pem");
+    let out = folder.path().join("agent-card.snapshot.json");
+    let url = "https://planning.example.test/.well-known/agent-card.json";
+    let route = format!("planning.example.test:443={address}");
+    let reach = ["--connect-to", &route, "--trust-roots", roots.to_str().unwrap()];
+    let snapshot = json(&[&["card", "snapshot", url, "--out", out.to_str().unwrap()], &reach[..]].concat());
+    assert_eq!((snapshot.0, &snapshot.1["protocol_versions"]), (0, &json!(["1.0"])), "{}", snapshot.1);
+    let shipped = fs::read(format!("{}/agent-card.json", bundle())).unwrap();
+    assert_eq!(fs::read(folder.path().join("agent-card.json")).unwrap(), shipped, "byte for byte");
+    let digest = json(&["card", "digest", &format!("{}/agent-card.json", bundle())]).1;
+    assert_eq!(
+        (&snapshot.1["card_digest"], &snapshot.1["raw_digest"]),
+        (&digest["card_digest"], &digest["raw_digest"])
+    );
+    assert_eq!(json(&[&["card", "lint", url], &reach[..]].concat()).0, 0);
+    // without its authority nobody believes it
+    assert_eq!(json(&["card", "lint", url, "--connect-to", &route]).0, 4);
+}
