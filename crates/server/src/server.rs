@@ -1,6 +1,12 @@
 //! Starting and stopping: everything is wired here, once, and nowhere else.
 
-use std::{fs, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
@@ -171,7 +177,7 @@ impl Server {
     /// When it cannot listen, or cannot use what it keeps.
     pub async fn run(self) -> Result<Running, StartError> {
         let dir = self.config.data_dir.clone();
-        fs::create_dir_all(&dir).map_err(|source| StartError::DataDir { path: dir.clone(), source })?;
+        private_directory(&dir).map_err(|source| StartError::DataDir { path: dir.clone(), source })?;
         let http = listen("HTTP", self.config.http.listen).await?;
         let grpc = listen("gRPC", self.config.grpc.listen).await?;
         let key = secret_file::signing_key(&dir.join("signing-key.pem"), self.entropy.as_ref())?;
@@ -268,6 +274,11 @@ impl Running {
         format!("http://{}", self.grpc_addr)
     }
 
+    /// Returns when the server stops by itself, because one of its tasks panicked. Whoever waits then shuts it down.
+    pub async fn stopped(&self) {
+        self.tasks.stop().cancelled().await;
+    }
+
     /// Takes the database away from the running server, as a lost disk would: for tests of what it still answers.
     pub async fn cut_database(&self) {
         self.store.clone().close().await;
@@ -284,6 +295,15 @@ impl Running {
     }
 }
 
+/// Makes the directory, readable by us alone: recordings hold what agents said.
+fn private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 async fn listen(what: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|source| StartError::Listen { what, address, source })
 }
@@ -295,7 +315,7 @@ fn address(listener: &TcpListener) -> SocketAddr {
 fn serve(tasks: &Tasks, app: &Arc<App>, http: TcpListener, grpc: TcpListener) {
     let router = http::router(Arc::clone(app));
     let stop = tasks.stop().clone();
-    tasks.spawn(async move {
+    tasks.spawn("http", async move {
         let served = axum::serve(http, router).with_graceful_shutdown(stop.cancelled_owned()).await;
         report("HTTP", served);
     });
@@ -305,7 +325,7 @@ fn serve(tasks: &Tasks, app: &Arc<App>, http: TcpListener, grpc: TcpListener) {
     let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
     let services = grpc::Services { admission, jobs, reflection: app.config.grpc.reflection };
     let stop = tasks.stop().clone();
-    tasks.spawn(async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
+    tasks.spawn("grpc", async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
 }
 
 fn report<E: std::error::Error>(what: &'static str, served: Result<(), E>) {
@@ -316,17 +336,17 @@ fn report<E: std::error::Error>(what: &'static str, served: Result<(), E>) {
 
 fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
     let (feed, stop) = (Arc::clone(&app.feed), tasks.stop().clone());
-    tasks.spawn(async move {
+    tasks.spawn("feed", async move {
         tokio::select! { () = feed.run() => {}, () = stop.cancelled() => {} }
     });
     let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
-    tasks.spawn(async move {
+    tasks.spawn("clerk", async move {
         tokio::select! { () = clerk.work() => {}, () = stop.cancelled() => {} }
     });
     for n in 0..app.config.worker.embedded {
         let jobs: Arc<dyn Jobs> = Arc::new(LocalJobs::new(Arc::clone(app)));
         let worker = Worker::new(format!("embedded-{n}"), jobs, Arc::clone(runner), Pace::default());
         let stop = tasks.stop().clone();
-        tasks.spawn(async move { report("embedded worker", worker.work(&stop).await) });
+        tasks.spawn("worker", async move { report("embedded worker", worker.work(&stop).await) });
     }
 }

@@ -65,3 +65,11 @@ fn two_callers_cannot_share_name_or_token() {
     let errors = check(&format!("tokens:\n{one}{one}"), &[]).expect_err("twice the same");
     assert_eq!(errors.len(), 2, "{errors:?}");
 }
+
+#[test]
+fn sample_file_names_every_setting_with_its_default() {
+    let sample = include_str!("../../ostiary.sample.yaml");
+    let read = check(sample, &[]).expect("the sample is valid");
+    assert_eq!(format!("{read:?}"), format!("{:?}", Config::default()));
+    assert!(sample.contains("environment_files"), "the one setting without a default is shown as well");
+}

@@ -10,7 +10,6 @@ use ostiary_domain::{
     gate::judge_gate, ports::Claim,
 };
 use ostiary_record::{DigestSource, Gate};
-use ostiary_verify::HARNESS_VERSION;
 
 use super::{
     GateError, Gatekeeper,
@@ -157,7 +156,7 @@ impl Gatekeeper {
             profiles_failed: decision.profiles_failed.clone(),
             subject: measured.subject,
             policy: gathered.policy.digest(),
-            harness: HARNESS_VERSION.to_owned(),
+            harness: self.app.harness.version(),
             environment: gathered.version.environment.to_string(),
             run: None,
             run_started: job.started.unwrap_or_default(),

@@ -87,7 +87,7 @@ impl Gatekeeper {
             profiles_failed: decision.profiles_failed.clone(),
             subject: measured.subject,
             policy,
-            harness: run.harness_version.clone(),
+            harness: report.harness_version.clone(),
             environment: run.environment.name.clone(),
             run: Some(digest),
             run_started: started,

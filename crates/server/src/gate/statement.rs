@@ -10,7 +10,11 @@ use ostiary_canon::{
         Subject, TestResult, TestVerdict,
     },
 };
-use ostiary_domain::{EvidenceRecord, GateDecision, GateOutcome, Policy, Standing, Version, lifecycle::EarlyGate};
+use ostiary_domain::{
+    EvidenceRecord, GateDecision, GateOutcome, Policy, Version,
+    evidence::{About, newest_telling},
+    lifecycle::EarlyGate,
+};
 use ostiary_record::{Finding, Gate, Outcome, Report, Run, Severity};
 
 use super::{GateError, measure::Measured};
@@ -30,7 +34,7 @@ pub(super) fn of_run(judged: &JudgedRun<'_>, decision: &GateDecision) -> TestRes
     let conditions = Conditions {
         gate: judged.gate.to_string(),
         verified_at: judged.verified_at,
-        harness_version: judged.run.harness_version.clone(),
+        harness_version: judged.report.harness_version.clone(),
         policy_digest: judged.policy,
         run_digest: judged.digest,
         environment: judged.run.environment.name.clone(),
@@ -129,13 +133,9 @@ pub(super) fn authorization(grounds: &Grounds<'_>) -> Result<Authorization, Gate
 
 /// The newest result of a gate about these digests under this policy: what `judge_gate` has looked at.
 fn founding<'a>(grounds: &Grounds<'a>, gate: Gate) -> Option<&'a EvidenceRecord> {
-    grounds
-        .evidence
-        .iter()
-        .filter(|e| e.gate == gate && e.standing == Standing::Decided)
-        .filter(|e| e.subject == grounds.measured.subject && e.policy == grounds.policy.digest())
-        .max_by_key(|e| e.recorded)
-        .filter(|e| e.outcome == Outcome::Pass)
+    let about =
+        About { version: &grounds.version.key, subject: &grounds.measured.subject, policy: grounds.policy.digest() };
+    newest_telling(grounds.evidence, gate, &about).filter(|e| e.outcome == Outcome::Pass)
 }
 
 fn gate_evidence(record: &EvidenceRecord) -> GateEvidence {
