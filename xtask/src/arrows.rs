@@ -74,6 +74,10 @@ fn check(package: &Package, name: &str, row: &Row, problems: &mut Vec<String>) {
             }
             continue;
         };
+        // Its own tests may ask for its own test features.
+        if other == name {
+            continue;
+        }
         let (allowed, what) = match dependency.kind {
             DependencyKind::Development => (&row.dev, "in tests"),
             _ => (&row.normal, "in the product"),

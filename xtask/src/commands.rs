@@ -70,8 +70,11 @@ pub fn generate() -> Result<()> {
 
 /// Query data of the stores: the macros write it when they see a migrated database.
 fn query_data() -> Result<()> {
-    let script = root().join("crates/store-sqlite/prepare-queries.sh");
-    call(Command::new("bash").arg(script))
+    for store in ["store-sqlite", "store-postgres"] {
+        let script = root().join("crates").join(store).join("prepare-queries.sh");
+        call(Command::new("bash").arg(script))?;
+    }
+    Ok(())
 }
 
 /// Builds each crate alone.
