@@ -1,6 +1,6 @@
 //! What the candidate declares now, read from the discovery tape: its card and the interfaces in it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use ostiary_canon::Profile;
@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     drive::{Ports, Request},
+    mcp::Linted,
     scenario::DISCOVER,
     stage::ANONYMOUS,
 };
@@ -33,6 +34,8 @@ pub struct Discovered {
     pub card_problem: Option<String>,
     /// The declared interfaces, in the card's order.
     pub interfaces: Vec<Interface>,
+    /// What is to say about the tool snapshots; made when the first check asks.
+    tool_lints: OnceLock<Linted>,
 }
 
 /// One interface of the card.
@@ -67,7 +70,12 @@ impl Discovered {
             }
         };
         let interfaces = card.as_ref().map(interfaces).unwrap_or_default();
-        Self { recording, card, card_problem, interfaces }
+        Self { recording, card, card_problem, interfaces, tool_lints: OnceLock::new() }
+    }
+
+    /// The lint of the tool snapshots, one for all checks of a judgement.
+    pub(crate) fn tool_lints(&self, lint: impl FnOnce(&Recording) -> Linted) -> &Linted {
+        self.tool_lints.get_or_init(|| lint(&self.recording))
     }
 
     /// The interface that a profile is about.

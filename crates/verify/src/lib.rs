@@ -10,6 +10,7 @@ pub mod discover;
 pub mod drive;
 pub mod facts;
 pub mod judge;
+pub mod mcp;
 pub mod plan;
 pub mod recording_file;
 pub mod registry;

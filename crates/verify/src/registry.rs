@@ -117,6 +117,7 @@ pub fn scenarios() -> Vec<Box<dyn Scenario>> {
 pub fn checks() -> Vec<Box<dyn Check>> {
     let layers = [
         crate::declaration::checks(),
+        crate::mcp::checks(),
         crate::schema::checks(),
         crate::protocol::checks(),
         crate::authorization::checks(),
