@@ -4,6 +4,7 @@
 //! tokens stand there as SHA-256, or as the path of a file. Start with [`Config`].
 
 mod admission;
+mod database;
 mod listen;
 mod read;
 mod tokens;
@@ -18,6 +19,7 @@ use std::{
 use serde::Deserialize;
 
 pub use admission::AdmissionConfig;
+pub use database::DatabaseConfig;
 pub use listen::{GrpcConfig, HttpConfig};
 pub use tokens::{RolesOf, TokenConfig, TokenSecret};
 pub use worker::WorkerConfig;
@@ -27,6 +29,8 @@ pub use worker::WorkerConfig;
 pub struct Config {
     /// Where the database, the recordings, the signing key and the first token are kept.
     pub data_dir: PathBuf,
+    /// Where the registry is kept.
+    pub database: DatabaseConfig,
     /// The HTTP API.
     pub http: HttpConfig,
     /// The gRPC API.
@@ -59,7 +63,7 @@ pub struct ConfigProblem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(pub Vec<ConfigProblem>);
 
-/// The environment variables that override the file; no others are read.
+/// The environment variables that override the file; no others are read, but the one that the file itself names.
 pub const OVERRIDES: [&str; 3] = ["OSTIARY_DATA_DIR", "OSTIARY_HTTP_LISTEN", "OSTIARY_GRPC_LISTEN"];
 
 // === impl Config ===
@@ -70,6 +74,7 @@ impl Config {
     pub fn embedded(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
+            database: DatabaseConfig::default(),
             http: HttpConfig::any_port(),
             grpc: GrpcConfig::any_port(),
             admission: AdmissionConfig::default(),
@@ -92,13 +97,14 @@ impl Config {
         Self::read(&place, &std::fs::read(path).map_err(unreadable)?, environment)
     }
 
-    /// Reads a configuration file; `environment` gives the values of the [`OVERRIDES`] that are set.
+    /// Reads a configuration file; `environment` gives the values of the [`OVERRIDES`] that are set, and of the variable
+    /// that the file names for the database's URL.
     ///
     /// # Errors
     /// Everything that is wrong with it, at once.
     pub fn read(file: &str, bytes: &[u8], environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let mut problems = Vec::new();
-        let mut config = read::file(file, bytes, &mut problems);
+        let mut config = read::file(file, bytes, environment, &mut problems);
         read::overrides(&mut config, environment, &mut problems);
         problems.extend(config.validate(file));
         if problems.is_empty() { Ok(config) } else { Err(ConfigError(problems)) }

@@ -10,11 +10,7 @@ use std::{
 
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
-use ostiary_domain::{
-    Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError,
-    ports::{Policies as _, StorePorts},
-};
-use ostiary_store_sqlite::{OpenError, SqliteStore};
+use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError, ports::StorePorts};
 use ostiary_verify::Harness;
 use ostiary_worker::{
     jobs::{Jobs, Pace, Runner, Worker},
@@ -26,6 +22,7 @@ use crate::{
     app::App,
     auth::{Role, TokenTable, TokenTableError},
     config::{Config, RolesOf, TokenConfig},
+    database::{Database, DatabaseError},
     driven::Driven,
     entropy::{Entropy, SystemEntropy},
     feed::{Feed, FeedError, FeedParts},
@@ -62,7 +59,7 @@ pub struct Running {
     pub admin_token: Option<PathBuf>,
     app: Arc<App>,
     tasks: Tasks,
-    store: SqliteStore,
+    database: Database,
 }
 
 /// Why a server did not start.
@@ -94,9 +91,9 @@ pub enum StartError {
     /// The tokens.
     #[error("failed to read the tokens")]
     Tokens(#[from] TokenTableError),
-    /// The database file.
+    /// The database, when it is opened.
     #[error("failed to open the database")]
-    Open(#[from] OpenError),
+    Open(#[from] DatabaseError),
     /// The database.
     #[error("failed to use the database")]
     Store(#[from] StoreError),
@@ -184,21 +181,23 @@ impl Server {
         let (tokens, admin_token) = self.tokens()?;
         let ids = Arc::new(EntropyIds::new(Arc::clone(&self.clock), Arc::clone(&self.entropy)));
         let ports = StorePorts::new(Arc::clone(&self.clock), ids.clone()).with_failpoints(Arc::clone(&self.failpoints));
-        let store = SqliteStore::open(&dir.join("ostiary.db"), ports).await?;
+        let database = Database::open(&self.config.database, &dir, ports).await?;
+        let store = database.store();
         if store.current_policy().await?.is_none() {
             store.put_policy(Policy::one(), Actor::machine(SYSTEM)).await?;
         }
         let files = self.config.worker.environment_files.clone();
         let runner = self.runner.clone().unwrap_or_else(|| Arc::new(JobRunner::new(files)));
         let runner: Arc<dyn Runner> = Arc::new(Driven { runner, failpoints: Arc::clone(&self.failpoints) });
-        let app = self.app(key, tokens, ids, Arc::new(store.clone()))?;
+        let app = self.app(key, tokens, ids, store)?;
         app.feed.refresh().await?;
         let tasks = Tasks::default();
         let addresses = (address(&http), address(&grpc));
         serve(&tasks, &app, http, grpc);
         work(&tasks, &app, &runner);
+        listen_to(&tasks, &app, &database);
         tracing::info!(http = %addresses.0, grpc = %addresses.1, "ready");
-        Ok(Running { http_addr: addresses.0, grpc_addr: addresses.1, admin_token, app, tasks, store })
+        Ok(Running { http_addr: addresses.0, grpc_addr: addresses.1, admin_token, app, tasks, database })
     }
 
     /// The configured tokens; without any, the first administrator's, which is made on first start.
@@ -281,17 +280,17 @@ impl Running {
 
     /// Takes the database away from the running server, as a lost disk would: for tests of what it still answers.
     pub async fn cut_database(&self) {
-        self.store.clone().close().await;
+        self.database.clone().close().await;
     }
 
     /// Stops: finishes what is under way, gives runs back, closes the database.
     pub async fn shutdown(self) {
-        let Self { app, tasks, store, .. } = self;
+        let Self { app, tasks, database, .. } = self;
         if !tasks.shut_down(PATIENCE).await {
             tracing::warn!("some tasks did not stop in time");
         }
         drop(app);
-        store.close().await;
+        database.close().await;
     }
 }
 
@@ -332,6 +331,22 @@ fn report<E: std::error::Error>(what: &'static str, served: Result<(), E>) {
     if let Err(error) = served {
         tracing::error!(what, %error, "listener failed");
     }
+}
+
+/// Rings our bells when another server wrote something; without it we would find out by looking now and then.
+fn listen_to(tasks: &Tasks, app: &Arc<App>, database: &Database) {
+    let Some(mut hints) = database.hints() else { return };
+    let (wake, work, stop) = (app.wake.clone(), app.work.clone(), tasks.stop().clone());
+    let ring = async move {
+        loop {
+            hints.next().await;
+            wake.ring();
+            work.ring();
+        }
+    };
+    tasks.spawn("hints", async move {
+        tokio::select! { () = ring => {}, () = stop.cancelled() => {} }
+    });
 }
 
 fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {

@@ -5,19 +5,24 @@ use ostiary_contract::{
     yaml::{self, Entry, Node, Value},
 };
 
-use super::{Config, ConfigProblem, Section, TokenConfig};
+use super::{Config, ConfigProblem, DatabaseConfig, Section, TokenConfig};
 
-const SECTIONS: &str = "data_dir, http, grpc, admission, worker, tokens, development_namespaces";
+const SECTIONS: &str = "data_dir, database, http, grpc, admission, worker, tokens, development_namespaces";
 
 /// The settings of a file; what is wrong is added to `problems` and the default stands in for it.
-pub(super) fn file(file: &str, bytes: &[u8], problems: &mut Vec<ConfigProblem>) -> Config {
+pub(super) fn file(
+    file: &str,
+    bytes: &[u8],
+    environment: &dyn Fn(&str) -> Option<String>,
+    problems: &mut Vec<ConfigProblem>,
+) -> Config {
     let mut config = Config::default();
     if bytes.trim_ascii().is_empty() {
         return config;
     }
     match yaml::read(file, bytes, yaml::Limits::default()) {
         Ok(Node { value: Value::Map(entries), .. }) => {
-            let mut reader = Reader { file, problems };
+            let mut reader = Reader { file, environment, problems };
             for entry in &entries {
                 reader.section(&mut config, entry);
             }
@@ -65,6 +70,7 @@ pub(super) fn overrides(
 
 struct Reader<'a> {
     file: &'a str,
+    environment: &'a dyn Fn(&str) -> Option<String>,
     problems: &'a mut Vec<ConfigProblem>,
 }
 
@@ -74,6 +80,14 @@ impl Reader<'_> {
             "data_dir" => match entry.node.as_text() {
                 Some(path) => config.data_dir = path.into(),
                 None => self.add(entry.node.at, format!("a path is wanted, not {}", entry.node.kind()), ""),
+            },
+            "database" => match DatabaseConfig::read(entry.node.to_json(), self.environment) {
+                Ok(database) => config.database = database,
+                Err(error) => self.add(
+                    entry.at,
+                    format!("section `database`: {error}"),
+                    "`sqlite`, or `postgres: { url_file: … }` with a file that holds postgres://user:password@host/database",
+                ),
             },
             "http" => self.read(&mut config.http, entry),
             "grpc" => self.read(&mut config.grpc, entry),

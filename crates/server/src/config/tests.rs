@@ -73,3 +73,36 @@ fn sample_file_names_every_setting_with_its_default() {
     assert_eq!(format!("{read:?}"), format!("{:?}", Config::default()));
     assert!(sample.contains("environment_files"), "the one setting without a default is shown as well");
 }
+
+#[test]
+fn database_url_comes_from_a_file_or_a_variable_and_is_not_printed() {
+    let env = [("DB", "postgres://o:hunter2@localhost/ostiary")];
+    let config = check("database: { postgres: { url_env: DB, connections: 4 } }", &env).expect("a database");
+    assert!(matches!(config.database, DatabaseConfig::Postgres(_)));
+    assert!(!format!("{config:?}").contains("hunter2"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("url");
+    std::fs::write(&file, "postgresql://o@localhost/ostiary\n").expect("written");
+    let text = format!("database: {{ postgres: {{ url_file: {} }} }}", file.display());
+    assert!(matches!(check(&text, &[]).expect("a database").database, DatabaseConfig::Postgres(_)));
+    assert!(matches!(check("database: sqlite", &[]).expect("a file").database, DatabaseConfig::Sqlite));
+}
+
+#[test]
+fn database_section_that_cannot_work_is_refused_with_its_line() {
+    let env = [("DB", "postgres://o:hunter2@localhost/ostiary"), ("MYSQL", "mysql://o:hunter2@localhost/ostiary")];
+    for (section, expected) in [
+        ("{ postgres: { url: 'postgres://o:hunter2@localhost/ostiary' } }", "unknown field `url`"),
+        ("{ postgres: {} }", "exactly one of"),
+        ("{ postgres: { url_env: DB, url_file: /x } }", "exactly one of"),
+        ("{ postgres: { url_env: NOBODY } }", "`NOBODY` is not set"),
+        ("{ postgres: { url_file: /nowhere/url } }", "/nowhere/url"),
+        ("{ postgres: { url_env: MYSQL } }", "`mysql:`"),
+        ("{ postgres: { url_env: DB, connections: 1 } }", "give 2 to 64"),
+        ("oracle", "unknown variant"),
+    ] {
+        let errors = check(&format!("http: {{}}\ndatabase: {section}\n"), &env).expect_err(section);
+        assert!(errors[0].starts_with("ostiary.yaml:2") && errors[0].contains(expected), "{section}: {errors:?}");
+        assert!(!errors[0].contains("hunter2"), "{errors:?}");
+    }
+}
