@@ -4,6 +4,7 @@ use std::{collections::VecDeque, sync::Mutex};
 
 use ostiary_canon::Digest;
 use ostiary_record::Gate;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::jobs::Ticket;
@@ -64,6 +65,8 @@ enum Plays {
     Done,
     Fails(Disposition),
     Hangs,
+    /// Says that it has begun, and hangs.
+    Begins(Arc<Notify>),
 }
 
 impl Runner for Plays {
@@ -73,6 +76,10 @@ impl Runner for Plays {
                 Self::Done => Ok(empty_run(job.gate)),
                 Self::Fails(disposition) => Err(RunFailure { disposition: *disposition, why: "no agent".to_owned() }),
                 Self::Hangs => std::future::pending().await,
+                Self::Begins(begun) => {
+                    begun.notify_one();
+                    std::future::pending().await
+                }
             }
         })
     }
@@ -171,14 +178,17 @@ async fn refused_upload_is_given_back_and_not_repeated() {
 
 #[tokio::test]
 async fn run_under_way_at_shutdown_is_given_back_for_another_worker() {
-    let script = Arc::new(waiting([Ok(Some(job()))]));
-    let stop = CancellationToken::new();
-    let worker = worker(&script, Plays::Hangs);
-    let stopper = stop.clone();
-    let (worked, ()) = tokio::join!(worker.work(&stop), async move { stopper.cancel() });
+    let alive = Some(Ok(Beat::Extended(jiff::Timestamp::UNIX_EPOCH)));
+    let script = Arc::new(Script { beat: alive, ..waiting([Ok(Some(job()))]) });
+    let (stop, begun) = (CancellationToken::new(), Arc::new(Notify::new()));
+    let worker = worker(&script, Plays::Begins(Arc::clone(&begun)));
+    let stopping = async {
+        begun.notified().await;
+        stop.cancel();
+    };
+    let (worked, ()) = tokio::join!(worker.work(&stop), stopping);
     assert_eq!(worked, Ok(()));
-    let said = script.said();
-    assert!(said.is_empty() || said == ["Retry: the worker is shutting down"], "{said:?}");
+    assert_eq!(script.said(), ["Retry: the worker is shutting down"]);
 }
 
 #[tokio::test]
