@@ -49,7 +49,7 @@ pub struct Plan {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
-    /// Small and short: shows that it works, proves nothing
+    /// Small and short, for a glance: answers, queries and shards are judged, speed is not
     #[arg(long)]
     pub quick: bool,
 }

@@ -33,6 +33,8 @@ pub async fn run(ostiary: &Path, plan: &Plan) -> Result<Report> {
         "`{}` is not there; build it with `cargo build --release -p ostiary-cli`, or name another with --ostiary",
         ostiary.display()
     );
+    // Servers run in their data directories, where a relative path would name something else.
+    let ostiary = &ostiary.canonicalize().context("failed to find the program")?;
     let (mut first, mut again) = (Vec::new(), Vec::new());
     for _ in 0..if plan.quick { 1 } else { plan.rounds } {
         let directory = TempDir::new().context("failed to make a data directory")?;
