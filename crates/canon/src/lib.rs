@@ -10,6 +10,8 @@ pub mod json;
 pub mod jwk;
 pub mod manifest;
 pub mod names;
+pub mod sigstore;
+pub mod vsa;
 
 pub use digest::{DeclaredDigest, Digest, DigestError};
 pub use names::{AgentId, NameError, Profile, Revision, VersionLabel};

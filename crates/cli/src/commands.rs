@@ -82,9 +82,14 @@ pub(crate) enum Command {
 // === impl Command ===
 
 impl Command {
+    /// Whether the result is a report of a verification, which has more formats than other results.
+    const fn prints_reports(&self) -> bool {
+        matches!(self, Self::Verify(_) | Self::Judge(_) | Self::Card(card::Card::Lint(_)))
+    }
+
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
-        if console.format() == Format::Jsonl && !matches!(self, Self::Verify(_)) {
-            return Err(CliError::usage("only `verify` prints JSON lines").hint("use `--format json`"));
+        if !matches!(console.format(), Format::Human | Format::Json) && !self.prints_reports() {
+            return Err(CliError::usage("only verifications are printed in this format").hint("use `--format json`"));
         }
         match self {
             Self::Demo(command) => command.run(console).await,

@@ -14,8 +14,14 @@ pub enum Format {
     Human,
     /// One JSON document.
     Json,
-    /// One JSON document a line, as things happen (`verify` only).
+    /// One JSON document a line, as things happen (verifications only).
     Jsonl,
+    /// JUnit XML (verifications only).
+    Junit,
+    /// SARIF 2.1.0 (verifications only).
+    Sarif,
+    /// Markdown for a pull request (verifications only).
+    Markdown,
 }
 
 /// Narrowest terminal that tables are fitted into.
@@ -58,14 +64,20 @@ impl Console {
     pub fn result<T: Serialize>(&self, value: &T, human: impl FnOnce(&Self, &T)) {
         match self.format {
             Format::Human => human(self, value),
-            Format::Json => self.document(value, true),
             Format::Jsonl => self.document(value, false),
+            // only reports have other forms, and they do not come here
+            Format::Json | Format::Junit | Format::Sarif | Format::Markdown => self.document(value, true),
         }
     }
 
     /// One line.
     pub fn line(&self, text: impl AsRef<str>) {
         emit(text.as_ref());
+    }
+
+    /// A text that brings its own line ends.
+    pub fn text(&self, text: &str) {
+        emit(text.trim_end_matches('\n'));
     }
 
     /// A line for people only.

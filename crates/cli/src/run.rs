@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use ostiary_verify::output;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
@@ -37,9 +38,18 @@ fn log(filter: &str) -> Result<(), CliError> {
 }
 
 fn complain(console: Console, error: &CliError) -> Exit {
+    let said = error.to_string();
     match console.format() {
-        Format::Human => eprintln!("ostiary: {error}"),
-        Format::Json | Format::Jsonl => console.document(&error.to_json(), console.format() == Format::Json),
+        Format::Human => {}
+        Format::Json | Format::Jsonl => {
+            console.document(&error.to_json(), console.format() == Format::Json);
+            return error.exit();
+        }
+        // whoever collects the document must not find an old one, or a green one
+        Format::Junit => console.text(&output::junit_broken(&said)),
+        Format::Sarif => console.document(&output::sarif_broken(&said), true),
+        Format::Markdown => console.text(&output::markdown_broken(&said)),
     }
+    eprintln!("ostiary: {said}");
     error.exit()
 }

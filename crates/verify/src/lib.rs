@@ -11,6 +11,7 @@ pub mod drive;
 pub mod facts;
 pub mod judge;
 pub mod mcp;
+pub mod output;
 pub mod plan;
 pub mod recording_file;
 pub mod registry;

@@ -3,13 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ostiary_record::Outcome;
 use ostiary_verify::{
     Harness, JudgeOptions, judge,
+    output::Documents,
     recording_file::{self, RecordingError},
 };
 
-use crate::{api::read, console::Console, error::CliError, exit::Exit, local, report};
+use crate::{
+    api::read,
+    console::Console,
+    error::CliError,
+    exit::Exit,
+    local,
+    report::{self, Judged},
+};
 
 /// Judges stored runs again, with this build's checks; nothing is called
 #[derive(Debug, Args)]
@@ -36,17 +43,17 @@ impl Judge {
         for path in &self.recordings {
             let wrong = |e: RecordingError| CliError::because(format!("cannot judge `{}`", path.display()), &e);
             let run = recording_file::read(&read(path)?).map_err(wrong)?;
+            let documents = match (&given, &self.bundle) {
+                (Some(bundle), Some(folder)) => report::documents_of(bundle, folder),
+                // the bundle is in the recording, and nowhere in the reader's tree
+                _ => Documents::at_home(path.display().to_string()),
+            };
             let report = match &given {
                 Some(bundle) => judge(&harness, &run, bundle, &options),
                 None => judge(&harness, &run, &recording_file::bundle_of(&run).map_err(wrong)?, &options),
             };
-            reports.push(report);
+            reports.push(Judged::new(path.display().to_string(), report).documents(documents));
         }
-        let worst = reports.iter().map(|report| report.verdict).reduce(Outcome::worst).unwrap_or(Outcome::Inconclusive);
-        match reports.as_slice() {
-            [one] => console.result(one, report::print),
-            many => console.result(&many, |console, many| many.iter().for_each(|one| report::print(console, one))),
-        }
-        Ok(worst.into())
+        Ok(report::show(console, &reports))
     }
 }

@@ -13,7 +13,8 @@ use crate::{
     exit::Exit,
     local,
     progress::Progress,
-    report, system,
+    report::{self, Judged},
+    system,
 };
 
 /// Verifies a running agent against its contract, from here
@@ -74,10 +75,11 @@ impl Verify {
             local::write(path, &recording_file::write(&run))?;
         }
         // as lines, the report was the last event already
-        if console.format() != Format::Jsonl {
-            console.result(&report, report::print);
+        if console.format() == Format::Jsonl {
+            return Ok(report.verdict.into());
         }
-        Ok(report.verdict.into())
+        let documents = report::documents_of(&bundle, &self.dir);
+        Ok(report::show(console, &[Judged::new(&bundle.contract.contract_id.value, report).documents(documents)]))
     }
 }
 

@@ -7,12 +7,18 @@ use clap::Args;
 use ostiary_canon::json::{Limits, parse_strict};
 use ostiary_contract::{Bundle, Files};
 use ostiary_protocol::a2a::card::{CardFormat, recognise};
-use ostiary_record::{EnvironmentFacts, Gate, Layer, Outcome, Report, Run, run::RUN_FORMAT};
-use ostiary_verify::{HARNESS_VERSION, Harness, JudgeOptions, discover, judge};
-use serde::Serialize;
+use ostiary_record::{EnvironmentFacts, Gate, Layer, Report, Run, run::RUN_FORMAT};
+use ostiary_verify::{HARNESS_VERSION, Harness, JudgeOptions, discover, judge, output::Documents};
 
 use super::Reach;
-use crate::{api::read, console::Console, error::CliError, exit::Exit, report, system};
+use crate::{
+    api::read,
+    console::Console,
+    error::CliError,
+    exit::Exit,
+    report::{self, Judged},
+    system,
+};
 
 /// Judges agent cards by themselves; strict, as production needs it, unless told otherwise
 #[derive(Args, Debug)]
@@ -33,14 +39,8 @@ pub(crate) struct Lint {
     reach: Reach,
 }
 
-/// A report on a card, with what kind of document it is.
-#[derive(Serialize)]
-struct Linted {
-    card: String,
-    format: &'static str,
-    #[serde(flatten)]
-    report: Report,
-}
+/// What findings call the card that is judged.
+const CARD: &str = "agent-card.json";
 
 // === impl Lint ===
 
@@ -50,14 +50,13 @@ impl Lint {
         for card in &self.cards {
             let is_url = card.starts_with("https://") || card.starts_with("http://");
             let bytes = if is_url { self.reach.fetch(card).await?.body } else { Bytes::from(read(Path::new(card))?) };
-            all.push(Linted { card: card.clone(), format: format_of(&bytes), report: self.judge(bytes)? });
+            let format = format_of(&bytes);
+            // a card that was fetched has no place in the reader's tree
+            let documents = if is_url { Documents::default() } else { Documents::at_home(card).with(CARD, card) };
+            let judged = Judged::new(card, self.judge(bytes)?).with("card", card.as_str()).with("format", format);
+            all.push(judged.headed(format!("{card}  ({format})")).documents(documents));
         }
-        let worst = all.iter().map(|one| one.report.verdict).reduce(Outcome::worst).unwrap_or(Outcome::Inconclusive);
-        match all.as_slice() {
-            [one] => console.result(one, print),
-            many => console.result(&many, |console, many| many.iter().for_each(|one| print(console, one))),
-        }
-        Ok(worst.into())
+        Ok(report::show(console, &all))
     }
 
     fn judge(&self, card: Bytes) -> Result<Report, CliError> {
@@ -116,9 +115,4 @@ fn format_of(bytes: &[u8]) -> &'static str {
             CardFormat::NotACard => "not-a-card",
         },
     }
-}
-
-fn print(console: &Console, one: &Linted) {
-    console.line(format!("{}  ({})", one.card, one.format));
-    report::print(console, &one.report);
 }
