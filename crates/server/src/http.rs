@@ -142,6 +142,7 @@ fn proof() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(evidence::envelope::envelope))
         .routes(routes!(evidence::report::report))
         .routes(routes!(evidence::run::run))
+        .routes(routes!(evidence::vsa::vsa))
         .routes(routes!(audit::list::list))
         .routes(routes!(audit::verify::verify))
 }

@@ -5,6 +5,7 @@ pub mod get;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod vsa;
 
 use ostiary_domain::{EvidenceId, EvidenceRecord};
 

@@ -1,4 +1,6 @@
 //! What routers are told, and how soon.
+//!
+//! Covers L-03, L-04, L-08, P-03 (the dispatch that sees another card).
 
 use std::time::Duration;
 

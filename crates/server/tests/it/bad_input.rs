@@ -1,4 +1,6 @@
 //! What callers may send, and what comes of it: coded problems, and nothing half stored.
+//!
+//! Covers B-04, B-07 and P-01 at the door of the API.
 
 use ostiary_contract::Bundle;
 use serde_json::{Value, json};

@@ -1,4 +1,6 @@
 //! Evidence is signed, bound to one subject, and served byte for byte; the audit chain is whole.
+//!
+//! Covers L-02, L-04 (audit), B-05, V-08.
 
 use ostiary_canon::{
     Digest,

@@ -1,4 +1,6 @@
 //! The server stops at each named place of a gate; afterwards the version is in one legal state and the gate goes on.
+//!
+//! Covers L-01 under faults.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,6 @@
 //! From DRAFT to ACTIVE on evidence, and off the road without it.
+//!
+//! Covers L-01, L-02, L-10, L-11, P-04, V-09.
 
 use jiff::SignedDuration;
 use ostiary_record::Layer;

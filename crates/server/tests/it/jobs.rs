@@ -1,4 +1,6 @@
 //! Workers from outside: over gRPC, under leases that can be lost.
+//!
+//! Covers the lease and epoch of jobs, and that a worker holds no key.
 
 use std::{sync::Arc, time::Duration};
 

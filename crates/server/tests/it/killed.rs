@@ -2,6 +2,8 @@
 //!
 //! The child is this test binary, started again with a task: serve on a directory, and abort at a place. Started once
 //! more without a place, an hour later by its clock, it finds whatever the dead one left.
+//!
+//! Covers L-01 under faults.
 
 use std::{collections::BTreeSet, path::Path, process::Stdio, sync::Arc, time::Duration};
 

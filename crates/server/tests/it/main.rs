@@ -12,3 +12,4 @@ mod jobs;
 mod killed;
 mod openapi;
 mod rights;
+mod summary;

@@ -1,4 +1,6 @@
 //! Who may do what: every endpoint against every role, deny by default.
+//!
+//! Covers L-04 (who may), the roles of the HTTP API, and approvals that are never one's own.
 
 use std::collections::BTreeSet;
 
