@@ -124,11 +124,8 @@ impl Desk {
         strip_hop_by_hop(headers);
         let mut memory = lock(&self.memory);
         memory.requests += 1;
-        match self.lie(&memory) {
-            Some(Lie::AcceptAnyVersion) => {
-                headers.insert("a2a-version", HeaderValue::from_static("1.0"));
-            }
-            _ => {}
+        if self.lie(&memory) == Some(Lie::AcceptAnyVersion) {
+            headers.insert("a2a-version", HeaderValue::from_static("1.0"));
         }
     }
 
