@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod decode;
 pub mod environment;
 pub mod file;
+pub mod init;
 pub mod manifest;
 pub mod problem;
 pub mod schema;
