@@ -135,8 +135,14 @@ pub(crate) async fn discover(ports: &Ports, request: &Request<'_>) -> (Recording
 /// A discovery tape of a card alone, for judging a file without a candidate.
 #[must_use]
 pub fn of_card(clock: Arc<dyn ostiary_record::Monotonic>, card: Bytes) -> Recording {
+    of_document(clock, CARD, card)
+}
+
+/// A discovery tape of one document alone.
+#[must_use]
+pub fn of_document(clock: Arc<dyn ostiary_record::Monotonic>, name: &str, bytes: Bytes) -> Recording {
     let tape = Tape::new(clock);
-    document(&tape, CARD, card);
+    document(&tape, name, bytes);
     Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: 0, events: tape.events() }
 }
 

@@ -4,6 +4,7 @@
 //! The checks of the declaration layer say the same about the snapshots of a bundle. Hints and descriptions are claims
 //! of the server about itself: they are held against each other and never grant anything (N-01, S-04).
 
+mod alone;
 mod check;
 mod claim;
 mod header;
@@ -14,6 +15,7 @@ mod members;
 mod schema;
 mod text;
 
+pub use alone::{Alone, SNAPSHOT};
 pub(crate) use check::checks;
 pub use lint::{ANNOTATIONS, Aspect, HintReport, Issue, Lint, ToolReport, lint};
 pub(crate) use lint::{Linted, lint_all};

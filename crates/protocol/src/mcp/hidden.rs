@@ -156,7 +156,10 @@ mod tests {
         for (text, kind) in table {
             assert_eq!(find(text).map(|f| f.kind), Some(kind), "{text:?}");
         }
-        assert_eq!(find("ab\u{200B}\u{200B}"), Some(Found { kind: Hidden::ZeroWidth, first: '\u{200B}', at: 2, count: 2 }));
+        assert_eq!(
+            find("ab\u{200B}\u{200B}"),
+            Some(Found { kind: Hidden::ZeroWidth, first: '\u{200B}', at: 2, count: 2 })
+        );
     }
 
     #[test]

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn what_is_said_stands() {
-        let said = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        let said =
+            json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
         assert_eq!(effective(&said), [true, false, true, false]);
     }
 }

@@ -91,8 +91,7 @@ struct Walk {
 }
 
 /// Keywords whose members are schemas by free names.
-const MAPS: [&str; 6] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+const MAPS: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 /// Keywords whose values are data, however much they look like a schema.
 const DATA: [&str; 4] = ["const", "enum", "default", "examples"];

@@ -66,9 +66,47 @@ impl<'a> Tool<'a> {
         HintKind::ALL.map(|kind| Hint::read(kind, self.annotations()))
     }
 
+    /// What a consumer must reckon with, hint by hint; `None` where the specification gives a hint no meaning: what only
+    /// reads neither destroys nor needs to be repeatable. A tool that declares both reading only and destroying gets the
+    /// worse of its claims.
+    #[must_use]
+    pub fn effective(&self) -> [(HintKind, Option<bool>); 4] {
+        let [read_only, destructive, ..] = self.hints();
+        let contradiction = read_only.says(true) && destructive.says(true);
+        let reads = read_only.effective() && !contradiction;
+        self.hints().map(|hint| {
+            let value = match hint.kind {
+                HintKind::ReadOnly => Some(reads),
+                HintKind::Destructive | HintKind::Idempotent if reads => None,
+                _ => Some(hint.effective()),
+            };
+            (hint.kind, value)
+        })
+    }
+
     /// One hint.
     #[must_use]
     pub fn hint(&self, kind: HintKind) -> Hint {
         Hint::read(kind, self.annotations())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn effective(annotations: &Value) -> [Option<bool>; 4] {
+        let tool = json!({"name": "a", "annotations": annotations});
+        Tool::new(&tool, String::new()).effective().map(|(_, value)| value)
+    }
+
+    #[test]
+    fn defaults_are_applied_and_meaningless_hints_have_no_value() {
+        assert_eq!(effective(&Value::Null), [Some(false), Some(true), Some(false), Some(true)]);
+        assert_eq!(effective(&json!({"readOnlyHint": true})), [Some(true), None, None, Some(true)]);
+        let both = json!({"readOnlyHint": true, "destructiveHint": true, "openWorldHint": false});
+        assert_eq!(effective(&both), [Some(false), Some(true), Some(false), Some(false)], "the worse of both claims");
     }
 }

@@ -103,11 +103,7 @@ static TABLE: [(Aspect, CheckSpec); 7] = [
             id: "mcp.tools.hints",
             summary: "Behaviour hints are truth values that do not contradict each other; none grants permission.",
             covers: &["N-01", "M-04"],
-            reasons: &[
-                ReasonCode::ToolHintInvalid,
-                ReasonCode::ToolHintContradictory,
-                ReasonCode::ToolFieldInvalid,
-            ],
+            reasons: &[ReasonCode::ToolHintInvalid, ReasonCode::ToolHintContradictory, ReasonCode::ToolFieldInvalid],
             liar: "hints_that_are_no_truth_values_or_contradict_are_caught",
             ..SHARED
         },

@@ -12,15 +12,28 @@ use super::lint::{Aspect, Sink, shown};
 
 /// Verbs that, at the start of a name or description, say that something is changed.
 const CHANGES: [&str; 16] = [
-    "create", "delete", "update", "write", "edit", "insert", "remove", "drop", "send", "publish", "upload", "rename",
-    "overwrite", "destroy", "purge", "wipe",
+    "create",
+    "delete",
+    "update",
+    "write",
+    "edit",
+    "insert",
+    "remove",
+    "drop",
+    "send",
+    "publish",
+    "upload",
+    "rename",
+    "overwrite",
+    "destroy",
+    "purge",
+    "wipe",
 ];
 
 /// Those of them that say that something existing is lost.
 const DESTROYS: [&str; 7] = ["delete", "remove", "drop", "overwrite", "destroy", "purge", "wipe"];
 
-const READS_ONLY: [&str; 5] =
-    ["read-only", "read only", "does not modify", "without modifying", "has no side effects"];
+const READS_ONLY: [&str; 5] = ["read-only", "read only", "does not modify", "without modifying", "has no side effects"];
 const NOT_READ_ONLY: [&str; 3] = ["not read-only", "non-read-only", "not read only"];
 const REPEATS: [&str; 4] = ["not idempotent", "each call creates", "every call creates", "each call adds"];
 const REACHES_OUT: [&str; 4] = ["searches the web", "search the web", "from the internet", "on the internet"];
@@ -53,7 +66,13 @@ fn hints(tool: &Tool<'_>, text: &str, sink: &mut Sink) {
     if says(HintKind::Destructive, false)
         && let Some(verb) = verb(tool, text, &DESTROYS)
     {
-        contradicts(sink, "destroys_and_not_destructive", at(), "destructiveHint false", format!("it begins with `{verb}`"));
+        contradicts(
+            sink,
+            "destroys_and_not_destructive",
+            at(),
+            "destructiveHint false",
+            format!("it begins with `{verb}`"),
+        );
     }
     if holds(&NOT_READ_ONLY).is_none()
         && !says(HintKind::ReadOnly, true)

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use ostiary_canon::json::{Integers, Limits, parse_strict};
-use ostiary_protocol::mcp::{Declared, Revision, Snapshot, Tool, recognise};
+use ostiary_protocol::mcp::{Declared, HintKind, Revision, Snapshot, Tool, recognise};
 use ostiary_record::{Outcome, ReasonCode, Severity};
 use serde::Serialize;
 
 use super::{claim, header, hints, list, members, schema, text};
 
 /// Said wherever hints are shown (N-01).
-pub const ANNOTATIONS: &str =
-    "Annotations are hints of the server about itself. They never grant permission; what is not said counts as the worst \
+pub const ANNOTATIONS: &str = "Annotations are hints of the server about itself. They never grant permission; what is not said counts as the worst \
      case.";
 
 /// How a snapshot is read: 10,000 tools of a real size fit many times, and a schema that is too deep is the fault of its
@@ -66,8 +65,8 @@ pub struct Issue {
 pub struct HintReport {
     /// What is declared; `None` where nothing usable is.
     pub declared: Option<bool>,
-    /// What to reckon with.
-    pub effective: bool,
+    /// What to reckon with; `None` where the hint means nothing, as for what only reads.
+    pub effective: Option<bool>,
 }
 
 /// The verdict on one tool.
@@ -110,10 +109,7 @@ pub(super) struct Sink {
 }
 
 /// Lints documents once for all checks.
-pub(crate) fn lint_all<'a>(
-    documents: impl Iterator<Item = (&'a str, &'a [u8])>,
-    revision: Option<Revision>,
-) -> Linted {
+pub(crate) fn lint_all<'a>(documents: impl Iterator<Item = (&'a str, &'a [u8])>, revision: Option<Revision>) -> Linted {
     documents.map(|(path, bytes)| (path.to_owned(), lint(bytes, revision))).collect()
 }
 
@@ -162,16 +158,16 @@ fn judge_tool(tool: &Tool<'_>, sink: &mut Sink) {
 
 fn report(tool: &Tool<'_>, issues: &[Issue]) -> ToolReport {
     let of = |severity| issues.iter().filter(|i| i.severity == severity && i.reason.is_some()).count();
-    let hint = |hint: ostiary_protocol::mcp::Hint| {
-        let declared = if let Declared::Is(value) = hint.declared { Some(value) } else { None };
-        (hint.kind.member(), HintReport { declared, effective: hint.effective() })
+    let hint = |(kind, effective): (HintKind, Option<bool>)| {
+        let declared = if let Declared::Is(value) = tool.hint(kind).declared { Some(value) } else { None };
+        (kind.member(), HintReport { declared, effective })
     };
     ToolReport {
         name: tool.name().map(shown),
         pointer: tool.pointer().to_owned(),
         verdict: if of(Severity::Error) > 0 { Outcome::Fail } else { Outcome::Pass },
         warnings: of(Severity::Warning),
-        hints: tool.hints().map(hint).into_iter().collect(),
+        hints: tool.effective().map(hint).into_iter().collect(),
     }
 }
 
@@ -199,9 +195,8 @@ impl Lint {
     /// Whether the document was read as a list of tools.
     #[must_use]
     pub fn is_list(&self) -> bool {
-        let refused = |i: &Issue| {
-            matches!(i.reason, Some(ReasonCode::ToolListMalformed | ReasonCode::ToolListNotRecognized))
-        };
+        let refused =
+            |i: &Issue| matches!(i.reason, Some(ReasonCode::ToolListMalformed | ReasonCode::ToolListNotRecognized));
         !self.issues.iter().any(refused)
     }
 
@@ -242,7 +237,11 @@ impl Sink {
         expected: impl Into<String>,
         observed: impl Into<String>,
     ) {
-        self.push((aspect, Some(reason), detail), Severity::Error, pointer.into(), expected.into(), observed.into());
+        self.push(Issue {
+            severity: Severity::Error,
+            expected: expected.into(),
+            ..self.issue(aspect, Some(reason), detail, (pointer.into(), observed.into()))
+        });
     }
 
     /// Something that is worth a look.
@@ -253,7 +252,11 @@ impl Sink {
         expected: impl Into<String>,
         observed: impl Into<String>,
     ) {
-        self.push((aspect, Some(reason), detail), Severity::Warning, pointer.into(), expected.into(), observed.into());
+        self.push(Issue {
+            severity: Severity::Warning,
+            expected: expected.into(),
+            ..self.issue(aspect, Some(reason), detail, (pointer.into(), observed.into()))
+        });
     }
 
     /// Something that is right and worth knowing.
@@ -263,26 +266,30 @@ impl Sink {
         pointer: impl Into<String>,
         observed: impl Into<String>,
     ) {
-        self.push((aspect, None, detail), Severity::Note, pointer.into(), String::new(), observed.into());
+        self.push(self.issue(aspect, None, detail, (pointer.into(), observed.into())));
     }
 
-    fn push(
-        &mut self,
-        (aspect, reason, detail): (Aspect, Option<ReasonCode>, &'static str),
-        severity: Severity,
-        pointer: String,
-        expected: String,
-        observed: String,
-    ) {
-        let count = self.counts.entry(aspect).or_default();
+    /// A note about what is being judged.
+    fn issue(
+        &self,
+        aspect: Aspect,
+        reason: Option<ReasonCode>,
+        detail: &'static str,
+        (pointer, observed): (String, String),
+    ) -> Issue {
+        let (severity, tool) = (Severity::Note, self.tool);
+        Issue { aspect, severity, reason, detail, pointer, tool, expected: String::new(), observed }
+    }
+
+    fn push(&mut self, issue: Issue) {
+        let count = self.counts.entry(issue.aspect).or_default();
         *count += 1;
-        // what fails is never left out for what only warns, and one failure is kept whatever came before
-        let failed = || self.issues.iter().rev().any(|i| i.tool == self.tool && i.aspect == aspect && i.fails());
-        if *count > MOST_EACH && (severity != Severity::Error || reason.is_none() || failed()) {
-            return;
+        let same = |i: &&Issue| i.tool == issue.tool && i.aspect == issue.aspect;
+        let failed = || self.issues.iter().rev().filter(same).any(Issue::fails);
+        // the bound must not hide that something fails at all
+        if *count <= MOST_EACH || (issue.fails() && !failed()) {
+            self.issues.push(issue);
         }
-        let tool = self.tool;
-        self.issues.push(Issue { aspect, severity, reason, detail, pointer, tool, expected, observed });
     }
 }
 

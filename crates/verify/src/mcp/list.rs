@@ -7,10 +7,24 @@ use ostiary_protocol::mcp::{Form, NotTools, Snapshot, Tool};
 use ostiary_record::{ReasonCode, Severity};
 use serde_json::Value;
 
-use super::lint::{Aspect, Issue, Sink, shown};
+use super::{
+    lint::{Aspect, Issue, Sink, shown},
+    members::Rule,
+};
 
 /// Tools of one list beyond which a model is hardly served; the largest list seen in the field has 302.
 const MANY: usize = 1_000;
+
+/// What 2026-07-28 requires beside the tools.
+const RESULT: &[Rule] = &[
+    Rule { member: "resultType", fits: |v| v.as_str() == Some("complete"), expected: "`complete`" },
+    Rule { member: "ttlMs", fits: |v| v.as_u64().is_some(), expected: "a whole number of milliseconds" },
+    Rule {
+        member: "cacheScope",
+        fits: |v| matches!(v.as_str(), Some("public" | "private")),
+        expected: "`public` or `private`",
+    },
+];
 
 pub(super) fn malformed(error: &JsonError) -> Issue {
     refusal(ReasonCode::ToolListMalformed, "malformed", "one JSON document", error.to_string())
@@ -70,17 +84,12 @@ fn cursor(snapshot: &Snapshot<'_>, sink: &mut Sink) {
     }
 }
 
-/// What 2026-07-28 wants beside the tools. Files are often trimmed, so that only an answer as it came is held to it.
+/// The members of the result. Files are often trimmed, so that only an answer as it came is held to it.
 fn result(snapshot: &Snapshot<'_>, sink: &mut Sink) {
     if !sink.revision.is_stateless() || snapshot.result.is_none() {
         return;
     }
-    let fits: [(&str, fn(&Value) -> bool, &str); 3] = [
-        ("resultType", |v| v.as_str() == Some("complete"), "`complete`"),
-        ("ttlMs", |v| v.as_u64().is_some(), "a whole number of milliseconds"),
-        ("cacheScope", |v| matches!(v.as_str(), Some("public" | "private")), "`public` or `private`"),
-    ];
-    for (name, fit, expected) in fits {
+    for Rule { member: name, fits, expected } in RESULT {
         let pointer = snapshot.result_pointer(name);
         match snapshot.result_member(name) {
             None if snapshot.form == Form::Envelope => {
@@ -88,10 +97,10 @@ fn result(snapshot: &Snapshot<'_>, sink: &mut Sink) {
                 sink.warn(what, pointer, format!("`{name}`, which 2026-07-28 requires"), "nothing");
             }
             None => {}
-            Some(value) if fit(value) => {}
+            Some(value) if fits(value) => {}
             Some(value) => {
                 let what = (Aspect::List, ReasonCode::ToolFieldInvalid, "result_member_invalid");
-                sink.fail(what, pointer, expected, shown(&value.to_string()));
+                sink.fail(what, pointer, *expected, shown(&value.to_string()));
             }
         }
     }

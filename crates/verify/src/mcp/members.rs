@@ -1,6 +1,6 @@
 //! The members of one tool: those that must be there, their types, and the name (M-04).
 
-use ostiary_protocol::mcp::{Tool, hidden, snapshot::form_of};
+use ostiary_protocol::mcp::{NotTools, Tool, hidden, snapshot::form_of};
 use ostiary_record::ReasonCode;
 use serde_json::Value;
 
@@ -15,21 +15,26 @@ pub(super) fn judge(tool: &Tool<'_>, sink: &mut Sink) {
         return sink.fail(what, tool.pointer(), "an object", type_of(tool.value()));
     }
     name(tool, sink);
-    for (member, fits, expected) in TYPES {
-        typed(tool, (member, *fits, expected), sink);
-    }
+    TYPES.iter().for_each(|rule| typed(tool, rule, sink));
     input_schema(tool, sink);
     icons(tool, sink);
     execution(tool, sink);
 }
 
+/// What a member must be, where it is there.
+pub(super) struct Rule {
+    pub(super) member: &'static str,
+    pub(super) fits: fn(&Value) -> bool,
+    pub(super) expected: &'static str,
+}
+
 /// Optional members with their types; schemas and annotations have checks of their own.
-const TYPES: &[(&str, fn(&Value) -> bool, &str)] = &[
-    ("title", Value::is_string, "a text"),
-    ("description", Value::is_string, "a text"),
-    ("icons", Value::is_array, "a list"),
-    ("execution", Value::is_object, "an object"),
-    ("_meta", Value::is_object, "an object"),
+const TYPES: &[Rule] = &[
+    Rule { member: "title", fits: Value::is_string, expected: "a text" },
+    Rule { member: "description", fits: Value::is_string, expected: "a text" },
+    Rule { member: "icons", fits: Value::is_array, expected: "a list" },
+    Rule { member: "execution", fits: Value::is_object, expected: "an object" },
+    Rule { member: "_meta", fits: Value::is_object, expected: "an object" },
 ];
 
 fn name(tool: &Tool<'_>, sink: &mut Sink) {
@@ -60,14 +65,14 @@ fn name_form(name: &str, pointer: String, sink: &mut Sink) {
     }
 }
 
-fn typed(tool: &Tool<'_>, (member, fits, expected): (&str, fn(&Value) -> bool, &str), sink: &mut Sink) {
+fn typed(tool: &Tool<'_>, Rule { member, fits, expected }: &Rule, sink: &mut Sink) {
     let what = (Aspect::Members, ReasonCode::ToolFieldInvalid, "member_invalid");
     match tool.member(member) {
         None => {}
         // means "not set" to everybody who reads it at all
         Some(Value::Null) => sink.warn(what, tool.at(member), format!("{expected}, or no `{member}`"), "null"),
         Some(value) if fits(value) => {}
-        Some(value) => sink.fail(what, tool.at(member), expected, type_of(value)),
+        Some(value) => sink.fail(what, tool.at(member), *expected, type_of(value)),
     }
 }
 
@@ -78,8 +83,10 @@ fn input_schema(tool: &Tool<'_>, sink: &mut Sink) {
     let what = (Aspect::Members, ReasonCode::ToolFieldMissing, "input_schema_missing");
     let observed = match (tool.member("inputSchema"), form_of(tool.value())) {
         (Some(_), _) => "null".to_owned(),
-        (None, Some(form)) => format!("nothing; the tool has the form of {}", form.as_str()),
-        (None, None) => "nothing".to_owned(),
+        (None, Some(form)) if form != NotTools::Catalogue => {
+            format!("nothing; the tool has the form of {}", form.as_str())
+        }
+        (None, _) => "nothing".to_owned(),
     };
     sink.fail(what, tool.at("inputSchema"), "`inputSchema`, in every revision", observed);
 }

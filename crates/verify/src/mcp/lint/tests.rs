@@ -31,10 +31,13 @@ fn effective_hints_have_the_defaults_of_the_specification() {
     let found = of(&json!([{"name": "a", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]));
     let hints = &found.tools[0].hints;
     let of = |name: &str| (hints[name].declared, hints[name].effective);
-    assert_eq!(of("readOnlyHint"), (Some(true), true));
-    assert_eq!(of("destructiveHint"), (None, true));
-    assert_eq!(of("idempotentHint"), (None, false));
-    assert_eq!(of("openWorldHint"), (None, true));
+    assert_eq!(of("readOnlyHint"), (Some(true), Some(true)));
+    assert_eq!(of("destructiveHint"), (None, None), "what only reads destroys nothing");
+    assert_eq!(of("openWorldHint"), (None, Some(true)));
+    let found = self::of(&json!([{"name": "a", "inputSchema": {"type": "object"}}]));
+    let effective: Vec<Option<bool>> = found.tools[0].hints.values().map(|h| h.effective).collect();
+    // destructive, idempotent, open world, read-only
+    assert_eq!(effective, [Some(true), Some(false), Some(true), Some(false)]);
 }
 
 #[test]
@@ -119,10 +122,28 @@ fn near() -> impl Strategy<Value = Value> {
         prop_oneof![Just("object"), Just("#"), Just("#/$defs/a"), Just("https://x.example/y")].prop_map(Value::from),
     ];
     let key = prop_oneof![
-        Just("$ref"), Just("$id"), Just("$schema"), Just("$defs"), Just("$anchor"), Just("type"), Just("properties"),
-        Just("items"), Just("allOf"), Just("a"), Just("x-mcp-header"), Just("name"), Just("inputSchema"),
-        Just("annotations"), Just("readOnlyHint"), Just("required"), Just("description"), Just("icons"), Just("tools"),
-        Just("nextCursor"), Just("outputSchema"), Just("~/"),
+        Just("$ref"),
+        Just("$id"),
+        Just("$schema"),
+        Just("$defs"),
+        Just("$anchor"),
+        Just("type"),
+        Just("properties"),
+        Just("items"),
+        Just("allOf"),
+        Just("a"),
+        Just("x-mcp-header"),
+        Just("name"),
+        Just("inputSchema"),
+        Just("annotations"),
+        Just("readOnlyHint"),
+        Just("required"),
+        Just("description"),
+        Just("icons"),
+        Just("tools"),
+        Just("nextCursor"),
+        Just("outputSchema"),
+        Just("~/"),
     ];
     leaf.prop_recursive(6, 64, 6, move |inner| {
         prop_oneof![
