@@ -24,6 +24,7 @@ use tempfile::TempDir;
 /// A server. Dropped, or left behind by a process that dies, it stops and its folder vanishes.
 pub struct Cluster {
     folder: PathBuf,
+    programs: PathBuf,
     port: u16,
     databases: AtomicU32,
     orders: Mutex<Option<ChildStdin>>,
@@ -72,11 +73,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Runs the server until its input ends, however the process at the other end of the pipe died; then tidies up.
+///
+/// Nothing waits for the disk, since no test ends the machine. Commits stay synchronous: a server that is stopped hard must
+/// come back with what it committed.
 const KEEPER: &str = r#"
 folder=$1; port=$2; server=
 start() {
     postgres -D "$folder/data" -c listen_addresses=127.0.0.1 -p "$port" -k "$folder" -c max_connections=200 \
-        -c fsync=off -c synchronous_commit=off -c full_page_writes=off >>"$folder/log" 2>&1 </dev/null &
+        -c fsync=off -c full_page_writes=off >>"$folder/log" 2>&1 </dev/null &
     server=$!
 }
 stop() { [ -n "$server" ] && kill -QUIT "$server" 2>/dev/null && wait "$server"; server=; }
@@ -116,7 +120,8 @@ impl Cluster {
         let keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut keeper = keeper.map_err(io("start the server"))?;
         let orders = Mutex::new(keeper.stdin.take());
-        let cluster = Self { folder, port, databases: AtomicU32::new(0), orders, keeper: Mutex::new(keeper) };
+        let programs = programs.folder;
+        let cluster = Self { folder, programs, port, databases: AtomicU32::new(0), orders, keeper: Mutex::new(keeper) };
         cluster.wait("start", Self::is_ready)?;
         Ok(cluster)
     }
@@ -138,6 +143,12 @@ impl Cluster {
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// Where one of PostgreSQL's own programs is.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
     }
 
     /// Ends the server at once, as a machine does that loses its power. Its data stays.
@@ -218,10 +229,10 @@ impl Programs {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
         let debian = debian.map(|version| version.path().join("bin"));
-        // A folder with both: some packages link `initdb` alone into the PATH.
-        let mut folders = std::env::split_paths(&path).chain(debian);
-        let folder = folders.find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists());
-        let folder = folder.ok_or(ClusterError::Missing)?;
+        // Where the program itself is: the PATH may hold links to some of them only.
+        let real = |folder: PathBuf| Some(folder.join("initdb").canonicalize().ok()?.parent()?.to_owned());
+        let mut folders = std::env::split_paths(&path).chain(debian).filter_map(real);
+        let folder = folders.find(|folder| folder.join("postgres").exists()).ok_or(ClusterError::Missing)?;
         let root = fs::metadata("/proc/self").map_err(io("find out who runs this"))?.uid() == 0;
         let user = if root { Some(postgres_user().ok_or(ClusterError::NoUser)?) } else { None };
         Ok(Self { folder, user })
