@@ -6,6 +6,10 @@ use ostiary_canon::{
 };
 use serde_json::Value;
 
+pub use known::{CardDigestError, KnownDigests};
+
+mod known;
+
 /// The digest that admission compares: RFC 8785 of the card as served, without the top-level `signatures`.
 ///
 /// Nothing else is dropped and nothing is defaulted, so that two cards which say different things never share it. The
