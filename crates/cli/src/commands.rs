@@ -27,7 +27,7 @@ mod version;
 mod worker;
 
 pub(crate) use card::fetch;
-pub(crate) use evidence::export;
+pub(crate) use evidence::{Dossier, Form};
 pub(crate) use sample::declared_host;
 pub(crate) use version::settled;
 

@@ -15,7 +15,6 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::{
-    commands::export,
     console::{Console, coloured},
     error::CliError,
     exit::Exit,
@@ -35,7 +34,8 @@ pub(crate) struct Demo {
     /// Leaves everything running afterwards, and prints addresses and tokens
     #[arg(long)]
     keep: bool,
-    /// Writes the evidence of the good version into a directory, with the keys to verify it
+    /// Writes the evidence of each version into a directory of its own in this one, in every form, with the keys to
+    /// verify it
     #[arg(long, value_name = "DIR")]
     evidence: Option<PathBuf>,
 }
@@ -94,14 +94,10 @@ impl Demo {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         let narrator = Narrator::new(console);
         let world = World::make(&narrator).await?;
-        let told = story::tell(&world, &narrator).await;
+        let told = story::tell(&world, &narrator, self.evidence.as_deref()).await;
         narrator.bar.finish_and_clear();
         let mut shown = told?;
         shown.ok = shown.scenarios.iter().all(|s| s.ok) && shown.checks.iter().all(|c| c.ok);
-        if let Some(directory) = &self.evidence {
-            let version = format!("{}/versions/{}", world.agent_path(), story::GOOD_VERSION);
-            export(&world.operator, &version, directory).await?;
-        }
         shown.left_running = self.keep.then(|| world.addresses());
         console.result(&shown, print);
         if self.keep {

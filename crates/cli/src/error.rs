@@ -59,6 +59,12 @@ impl CliError {
         self.exit
     }
 
+    /// Whether it carries this code.
+    #[must_use]
+    pub fn is(&self, code: &str) -> bool {
+        self.code.as_deref() == Some(code)
+    }
+
     /// As machines read it.
     #[must_use]
     pub fn to_json(&self) -> Value {

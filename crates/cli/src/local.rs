@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, path::Path};
 
 use ostiary_contract::{Bundle, Environment, Files, Problems};
-use serde_json::Value;
 
 use crate::{api::read, error::CliError};
 
@@ -41,16 +40,6 @@ pub fn bundle(path: &Path) -> Result<Bundle, CliError> {
 pub fn environment(path: &Path) -> Result<Environment, CliError> {
     Environment::parse(&path.display().to_string(), &read(path)?)
         .map_err(|problems| CliError::could_not_run(problems.to_string()))
-}
-
-/// A JSON document, strictly read.
-///
-/// # Errors
-/// When it cannot be read, or is no bounded JSON.
-pub fn document(path: &Path) -> Result<Value, CliError> {
-    use ostiary_canon::json::{Limits, parse_strict};
-    parse_strict(&read(path)?, Limits::DOCUMENT)
-        .map_err(|e| CliError::because(format!("`{}` is no acceptable JSON", path.display()), &e))
 }
 
 /// Writes a file.

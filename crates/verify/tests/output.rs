@@ -224,7 +224,7 @@ fn markdown_has_the_layers_then_failures_then_the_rest_and_the_statement_last() 
         "`CONTENT_MODE_MISMATCH` ×2",
         "### Could not tell",
         "Not applicable: `v`",
-        "Verified\\: nothing \\| of note.",
+        "Verified: nothing \\| of note.",
     ];
     let places = order.map(place);
     assert!(places.is_sorted(), "{places:?}: {page}");

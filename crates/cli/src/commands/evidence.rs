@@ -1,19 +1,23 @@
 //! Evidence: read, verified by oneself, carried away.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Subcommand;
-use ostiary_canon::dsse::{Envelope, Jwks, Keyring};
+use ostiary_canon::dsse::Keyring;
 use serde_json::{Value, json};
 
 use super::{agent::word, version::Which};
 use crate::{
-    api::{Api, Remote, read},
+    api::{Remote, read},
     console::{Console, coloured},
     error::CliError,
     exit::Exit,
-    local,
 };
+
+mod carry;
+mod check;
+
+pub(crate) use carry::{Dossier, Form};
 
 /// Reads, verifies and exports evidence
 #[derive(Debug, Subcommand)]
@@ -25,14 +29,20 @@ pub(crate) enum Evidence {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Verifies signatures on this machine: of files, or of everything about a version
+    /// Verifies signatures on this machine
     Verify {
-        /// Envelopes (`.dsse.json`)
+        /// DSSE envelopes, in-toto JSON lines or Sigstore bundles
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// The keys to trust (JWKS); without it, those that the control plane publishes
+        /// The keys to trust (JWKS); with neither this nor --key, those that the control plane publishes
         #[arg(long, value_name = "FILE")]
         keys: Option<PathBuf>,
+        /// A key to trust (SPKI PEM)
+        #[arg(long, value_name = "FILE")]
+        key: Vec<PathBuf>,
+        /// How many different trusted keys must have signed
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+        threshold: u8,
         #[command(flatten)]
         remote: Remote,
     },
@@ -43,11 +53,11 @@ pub(crate) enum Evidence {
         /// The directory
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+        /// In which form; may be given several times
+        #[arg(long = "as", value_enum, value_name = "FORM", default_value = "dsse")]
+        forms: Vec<Form>,
     },
 }
-
-/// Where a control plane publishes its keys.
-const KEYS: &str = "/.well-known/ostiary-keys.json";
 
 // === impl Evidence ===
 
@@ -59,15 +69,23 @@ impl Evidence {
                 console.result(&shown, print);
                 Ok(Exit::Done)
             }
-            Self::Verify { files, keys, remote } => {
-                let keys = match keys {
-                    Some(path) => local::document(&path)?,
-                    None => remote.api()?.get(KEYS).await?,
-                };
-                verify(console, &files, &keyring(keys)?)
+            Self::Verify { files, keys, key, threshold, remote } => {
+                let mut ring = Keyring::default();
+                if let Some(path) = &keys {
+                    carry::keys(&read(path)?)?.into_iter().for_each(|key| ring.trust(key));
+                }
+                for path in &key {
+                    ring.trust(check::pem(path)?);
+                }
+                if keys.is_none() && key.is_empty() {
+                    let published = remote.api()?.get_bytes(carry::KEYS).await?;
+                    carry::keys(&published)?.into_iter().for_each(|key| ring.trust(key));
+                }
+                check::verify(console, &files, &ring, threshold.into())
             }
-            Self::Export { which, out } => {
-                let written = export(&which.remote.api()?, &which.path(), &out).await?;
+            Self::Export { which, out, forms } => {
+                let dossier = Dossier::fetch(&which.remote.api()?, &which.path()).await?;
+                let written = dossier.write(&out, &forms)?;
                 console.result(&json!({"directory": out, "files": written}), |console, _| {
                     console.line(format!("{} files written to {}", written.len(), out.display()));
                 });
@@ -87,65 +105,4 @@ fn print(console: &Console, evidence: &Value) {
     for name in ["manifest", "card_digest", "contract_digest", "producer_digest", "producer_digest_source"] {
         console.line(format!("{name:>24}  {}", word(&evidence["subject"][name])));
     }
-}
-
-fn keyring(keys: Value) -> Result<Keyring, CliError> {
-    let jwks: Jwks = serde_json::from_value(keys).map_err(|e| CliError::because("the keys are no key set", &e))?;
-    let keys = jwks.verifying_keys().map_err(|e| CliError::because("the keys cannot be used", &e))?;
-    Ok(Keyring::trusting(keys))
-}
-
-fn verify(console: Console, files: &[PathBuf], keyring: &Keyring) -> Result<Exit, CliError> {
-    let mut lines = Vec::new();
-    for path in files {
-        let bytes = read(path)?;
-        lines.push(match statement(&bytes, keyring) {
-            Ok(said) => json!({"file": path, "verified": true, "statement": said}),
-            Err(why) => json!({"file": path, "verified": false, "why": why}),
-        });
-    }
-    let all = lines.iter().all(|line| line["verified"] == json!(true));
-    console.result(&json!({"verified": all, "files": lines}), |console, _| {
-        for line in &lines {
-            let (word_of, rest) = match line["verified"] == json!(true) {
-                true => ("PASS", word(&line["statement"]["predicateType"])),
-                false => ("FAIL", word(&line["why"])),
-            };
-            console.line(format!("{}  {}  {rest}", coloured(word_of), word(&line["file"])));
-        }
-    });
-    Ok(if all { Exit::Done } else { Exit::Failed })
-}
-
-/// What a verified envelope says; nothing is read before its signature holds.
-fn statement(bytes: &[u8], keyring: &Keyring) -> Result<Value, String> {
-    let envelope = Envelope::parse(bytes).map_err(|e| e.to_string())?;
-    let verified = keyring.verify(&envelope).map_err(|e| e.to_string())?;
-    if verified.payload_type() != ostiary_canon::intoto::PAYLOAD_TYPE {
-        return Err(format!("it is no in-toto statement but `{}`", verified.payload_type()));
-    }
-    serde_json::from_slice(verified.payload()).map_err(|e| e.to_string())
-}
-
-/// Writes all evidence of a version, given by its place in the API, with index and keys.
-pub(crate) async fn export(api: &Api, version: &str, out: &Path) -> Result<Vec<PathBuf>, CliError> {
-    std::fs::create_dir_all(out)
-        .map_err(|e| CliError::could_not_run(format!("cannot make `{}`: {e}", out.display())))?;
-    let mut written = Vec::new();
-    let mut keep = |name: String, bytes: &[u8]| {
-        let path = out.join(name);
-        local::write(&path, bytes)?;
-        written.push(path);
-        Ok::<_, CliError>(())
-    };
-    let listed = api.get(&format!("{version}/evidence")).await?;
-    for evidence in listed.as_array().into_iter().flatten() {
-        let id = word(&evidence["id"]);
-        let name = format!("{}-{id}", word(&evidence["gate"]));
-        keep(format!("{name}.dsse.json"), &api.get_bytes(&format!("/api/v1/evidence/{id}/envelope")).await?)?;
-        keep(format!("{name}.report.json"), &api.get_bytes(&format!("/api/v1/evidence/{id}/report")).await?)?;
-    }
-    keep("index.json".to_owned(), listed.to_string().as_bytes())?;
-    keep("keys.json".to_owned(), &api.get_bytes(KEYS).await?)?;
-    Ok(written)
 }

@@ -1,6 +1,6 @@
 //! The demo's plot: a good version, one that fails a gate, one that begins to lie once it is admitted.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use jiff::SignedDuration;
 use ostiary_sample::{Lie, Lies, Running as Agent};
@@ -8,13 +8,17 @@ use serde_json::{Value, json};
 
 use super::{Check, Narrator, Scenario, Shown, world::World};
 use crate::{
-    commands::settled,
+    commands::{Dossier, Form, settled},
     error::CliError,
     router::{Answer, Fresh, Question},
 };
 
 /// The label of the version that keeps its promises.
-pub(super) const GOOD_VERSION: &str = "3.4.1";
+const GOOD: &str = "3.4.1";
+/// The version that answers in prose.
+const TEXT: &str = "3.4.2";
+/// The version that begins to lie.
+const REOPENS: &str = "3.5.0";
 /// The profile that the bundle activates.
 const PROFILE: &str = "a2a-jsonrpc-1.0/user/standard";
 /// A profile that nobody tried.
@@ -32,12 +36,16 @@ const STEP: Duration = Duration::from_secs(120);
 const NEXT_WEEK: SignedDuration = SignedDuration::from_hours(24 * 8);
 
 /// Tells all of it.
-pub(super) async fn tell(world: &World, narrator: &Narrator) -> Result<Shown, CliError> {
+pub(super) async fn tell(world: &World, narrator: &Narrator, evidence: Option<&Path>) -> Result<Shown, CliError> {
     let plot = Plot { world, narrator };
     let mut shown = Shown::default();
     let good = plot.good(&mut shown).await?;
     plot.text_for_json(&mut shown).await?;
     plot.lies_in_canary(&mut shown).await?;
+    if let Some(folder) = evidence {
+        // before anything expires, so that there are summaries
+        plot.keep_evidence(folder).await?;
+    }
     plot.evidence_expires(&good, &mut shown).await?;
     Ok(shown)
 }
@@ -92,7 +100,7 @@ impl Expected {
 impl Plot<'_> {
     /// every gate passes, the version is promoted twice, and a router may dispatch.
     async fn good(&self, shown: &mut Shown) -> Result<Known, CliError> {
-        const VERSION: &str = GOOD_VERSION;
+        const VERSION: &str = GOOD;
         let agent = self.world.start_agent("demo-good", Lies::none()).await?;
         self.submit(VERSION, "demo-good", "first version").await?;
         let known = Known { version: VERSION, card: self.world.card_digest(&agent).await? };
@@ -115,7 +123,7 @@ impl Plot<'_> {
 
     /// the card says JSON, the artifact is text.
     async fn text_for_json(&self, shown: &mut Shown) -> Result<(), CliError> {
-        const VERSION: &str = "3.4.2";
+        const VERSION: &str = TEXT;
         let agent = self.world.start_agent("demo-text", Lies::from(Lie::TextArtifact)).await?;
         let status = self.submit(VERSION, "demo-text", "answers in prose").await?;
         let reason = Some("CONTENT_MODE_MISMATCH");
@@ -130,7 +138,7 @@ impl Plot<'_> {
 
     /// honest until it is a canary; then finished tasks go back to work.
     async fn lies_in_canary(&self, shown: &mut Shown) -> Result<(), CliError> {
-        const VERSION: &str = "3.5.0";
+        const VERSION: &str = REOPENS;
         let agent: Arc<Agent> = self.world.start_agent("demo-reopens", Lies::none()).await?;
         self.submit(VERSION, "demo-reopens", "retries unfinished work").await?;
         self.promote(VERSION, "canary").await?;
@@ -149,6 +157,15 @@ impl Plot<'_> {
         let scenario = self.scenario(("Q-03", "finished tasks that reopen"), &stopped, &status, expected).await?;
         shown.scenarios.push(scenario);
         shown.checks.push(self.ask("a version in quarantine", &known, key, "QUARANTINED").await?);
+        Ok(())
+    }
+
+    /// Writes all that was signed about each version.
+    async fn keep_evidence(&self, folder: &Path) -> Result<(), CliError> {
+        for version in [GOOD, TEXT, REOPENS] {
+            let dossier = Dossier::fetch(&self.world.operator, &self.path(version)).await?;
+            dossier.write(&folder.join(version), &[Form::Dsse, Form::IntotoJsonl, Form::Sigstore])?;
+        }
         Ok(())
     }
 

@@ -121,7 +121,8 @@ fn from_a_bundle_to_a_routers_answer_and_off_the_road_again() {
 
 fn proof_is_verified_by_oneself(site: &Site) {
     let out = site.path().join("evidence");
-    let exported = site.act("otto", &["evidence", "export", "--out", out.to_str().unwrap()]);
+    let forms = ["--as", "dsse", "--as", "intoto-jsonl", "--as", "sigstore"];
+    let exported = site.act("otto", &[&["evidence", "export", "--out", out.to_str().unwrap()], &forms[..]].concat());
     assert_eq!(exported.code, 0, "{exported:?}");
     let keys = out.join("keys.json");
     let envelopes: Vec<_> = fs::read_dir(&out)
@@ -137,6 +138,10 @@ fn proof_is_verified_by_oneself(site: &Site) {
         let verified = verify(path);
         assert_eq!((verified.code, &verified.json()["verified"]), (0, &json!(true)), "{verified:?}");
     }
+    let lines = out.join("evidence.intoto.jsonl");
+    assert_eq!(verify(&lines).json()["files"].as_array().unwrap().len(), envelopes.len(), "an envelope a line");
+    let summary = site.act("otto", &["evidence", "export", "--out", out.to_str().unwrap(), "--as", "vsa"]);
+    assert_eq!(summary.code, 1, "a version in quarantine is not summed up: {summary:?}");
     let forged = site.path().join("forged.dsse.json");
     let mut envelope: Value = serde_json::from_slice(&fs::read(&envelopes[0]).unwrap()).unwrap();
     let payload = envelope["payload"].as_str().unwrap().to_owned();

@@ -146,15 +146,15 @@ fn escaped(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '!' | '|' | '~' | ':' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '~' => {
                 out.push('\\');
                 out.push(c);
             }
             _ => out.push(visible(c)),
         }
     }
-    // a bare host name of this form becomes a link, too
-    out.replace("www.", "www\\.")
+    // bare addresses become links, too
+    out.replace("://", ":\\//").replace("www.", "www\\.")
 }
 
 /// Control characters as spaces, and what is invisible or turns text around as the sign for "something was here".
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(span("one\ntwo\u{1b}[31m"), "`one two [31m`");
         assert_eq!(
             escaped("[x](http://e) @ada #1 |<img>"),
-            "\\[x\\]\\(http\\://e\\) @<!-- -->ada #<!-- -->1 \\|&lt;img&gt;"
+            "\\[x\\](http:\\//e) @<!-- -->ada #<!-- -->1 \\|&lt;img&gt;"
         );
         assert_eq!(escaped("a\n# b"), "a #<!-- --> b");
         assert_eq!(span("a\u{202e}b"), "`a\u{fffd}b`");

@@ -17,7 +17,7 @@ use ostiary_canon::{
     intoto::{Authorization, PAYLOAD_TYPE, Statement, Subject},
     vsa::{Ground, Vsa},
 };
-use ostiary_domain::{Admitted, EvidenceRecord, Standing, State, Version};
+use ostiary_domain::{EvidenceRecord, Standing, State, Version, lifecycle::Admitted};
 use ostiary_record::Outcome;
 
 use crate::{
