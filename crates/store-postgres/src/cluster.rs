@@ -7,7 +7,10 @@ use std::{
     fs::{self, File},
     io::{self, Write as _},
     net::TcpListener,
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    os::unix::{
+        fs::{MetadataExt as _, OpenOptionsExt as _},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
@@ -77,16 +80,16 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Nothing waits for the disk, since no test ends the machine. Commits stay synchronous: a server that is stopped hard must
 /// come back with what it committed.
 const KEEPER: &str = r#"
-folder=$1; port=$2; server=
+folder=$1; port=$2; shift 2; server=
 start() {
     postgres -D "$folder/data" -c listen_addresses=127.0.0.1 -p "$port" -k "$folder" -c max_connections=200 \
-        -c fsync=off -c full_page_writes=off >>"$folder/log" 2>&1 </dev/null &
+        -c fsync=off -c full_page_writes=off "$@" >>"$folder/log" 2>&1 </dev/null &
     server=$!
 }
 stop() { [ -n "$server" ] && kill -QUIT "$server" 2>/dev/null && wait "$server"; server=; }
-start
+start "$@"
 while read -r order; do
-    case $order in start) start ;; stop) stop ;; esac
+    case $order in start) start "$@" ;; stop) stop ;; esac
 done
 stop
 rm -rf "$folder"
@@ -109,19 +112,38 @@ impl Cluster {
     /// # Errors
     /// When there is no PostgreSQL, or it does not start.
     pub fn start() -> Result<Self, ClusterError> {
+        Self::launch(None)
+    }
+
+    /// A new server that can speak TLS, with a certificate and its key, both in PEM.
+    ///
+    /// # Errors
+    /// When there is no PostgreSQL, or it does not start.
+    pub fn encrypted(certificate: &str, key: &str) -> Result<Self, ClusterError> {
+        Self::launch(Some((certificate, key)))
+    }
+
+    fn launch(tls: Option<(&str, &str)>) -> Result<Self, ClusterError> {
         let programs = Programs::find()?;
         let folder = TempDir::with_prefix("ostiary-postgres-").map_err(io("make a folder"))?;
-        copy(&programs.template()?, &folder.path().join("data")).map_err(io("copy the empty server"))?;
+        let data = folder.path().join("data");
+        copy(&programs.template()?, &data).map_err(io("copy the empty server"))?;
+        if let Some((certificate, key)) = tls {
+            write_private(&data.join("server.crt"), certificate).map_err(io("write the certificate"))?;
+            write_private(&data.join("server.key"), key).map_err(io("write the key"))?;
+        }
         programs.hand_over(folder.path())?;
-        let folder = folder.keep();
         let port = free_port().map_err(io("find a free port"))?;
         let mut keeper = programs.command("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(port.to_string());
+        keeper.args(["-c", KEEPER, "keeper"]).arg(folder.path()).arg(port.to_string());
+        if tls.is_some() {
+            keeper.args(["-c", "ssl=on"]);
+        }
         let keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut keeper = keeper.map_err(io("start the server"))?;
         let orders = Mutex::new(keeper.stdin.take());
-        let programs = programs.folder;
-        let cluster = Self { folder, programs, port, databases: AtomicU32::new(0), orders, keeper: Mutex::new(keeper) };
+        let (folder, programs, databases) = (folder.keep(), programs.folder, AtomicU32::new(0));
+        let cluster = Self { folder, programs, port, databases, orders, keeper: Mutex::new(keeper) };
         cluster.wait("start", Self::is_ready)?;
         Ok(cluster)
     }
@@ -317,6 +339,11 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// PostgreSQL refuses a key that others can read.
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    File::options().write(true).create_new(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }
 
 fn free_port() -> io::Result<u16> {

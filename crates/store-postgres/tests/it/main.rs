@@ -6,3 +6,4 @@ mod kill;
 mod outage;
 mod replicas;
 mod tables;
+mod tls;
