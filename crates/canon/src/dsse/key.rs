@@ -154,10 +154,13 @@ impl SigningKey {
         envelope
     }
 
-    /// Adds this key's signature to an envelope that may carry others.
+    /// Adds this key's signature to an envelope that may carry others. It takes the place of an older one by the same
+    /// key: that counts once anyway, and there are verifiers that refuse envelopes which name a key twice.
     pub fn countersign(&self, envelope: &mut Envelope) {
         let sig = self.0.sign(&pae(&envelope.payload_type, &envelope.payload)).to_bytes().to_vec();
-        envelope.signatures.push(Signature { keyid: self.key_id(), sig });
+        let keyid = self.key_id();
+        envelope.signatures.retain(|signature| signature.keyid != keyid);
+        envelope.signatures.push(Signature { keyid, sig });
     }
 
     /// The bare 64 signature bytes over `message`, for formats that bring their own envelope (a JWT).
