@@ -11,6 +11,19 @@ pub struct MediaType {
     subtype: String,
 }
 
+/// Why a text is no media type by the letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaTypeProblem {
+    /// No `type/subtype`.
+    NoType,
+    /// A character or a length that no registered name has.
+    Name,
+    /// A parameter that is no `name=value`.
+    Parameter,
+    /// A range such as `text/*`: what to accept, not what something is.
+    Range,
+}
+
 // === impl MediaType ===
 
 impl MediaType {
@@ -22,6 +35,22 @@ impl MediaType {
         let token = |t: &str| !t.is_empty() && t.bytes().all(is_token_byte);
         (token(kind) && token(subtype))
             .then(|| Self { kind: kind.to_ascii_lowercase(), subtype: subtype.to_ascii_lowercase() })
+    }
+
+    /// Why a text is no media type by the letter (RFC 6838 §4.2, parameters as in RFC 9110 §5.6.6); `None` when it is one.
+    #[must_use]
+    pub fn problem(text: &str) -> Option<MediaTypeProblem> {
+        let mut pieces = split_parameters(text).into_iter();
+        let Some((kind, subtype)) = pieces.next().and_then(|essence| essence.split_once('/')) else {
+            return Some(MediaTypeProblem::NoType);
+        };
+        if (kind == "*" || is_restricted_name(kind)) && subtype == "*" {
+            return Some(MediaTypeProblem::Range);
+        }
+        if !is_restricted_name(kind) || !is_restricted_name(subtype) {
+            return Some(MediaTypeProblem::Name);
+        }
+        (!pieces.all(is_parameter)).then_some(MediaTypeProblem::Parameter)
     }
 
     /// Whether this type, read as a range, includes `other`. A `+json` type is no `application/json`.
@@ -69,6 +98,32 @@ pub fn of_part(part: &Value) -> Option<MediaType> {
     None
 }
 
+/// RFC 6838 §4.2: at most 127 characters, the first of them a letter or digit.
+fn is_restricted_name(text: &str) -> bool {
+    let further = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
+    text.len() <= 127
+        && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && text.bytes().all(further)
+}
+
+/// The essence and the parameters of a media type; a semicolon in quotes parts nothing.
+fn split_parameters(text: &str) -> Vec<&str> {
+    let (mut quoted, mut escaped) = (false, false);
+    let at_semicolon = move |c: char| {
+        let ends = c == ';' && !quoted;
+        quoted ^= c == '"' && !escaped;
+        escaped = c == '\\' && quoted && !escaped;
+        ends
+    };
+    text.split(at_semicolon).map(str::trim).collect()
+}
+
+fn is_parameter(text: &str) -> bool {
+    let token = |t: &str| !t.is_empty() && t.bytes().all(is_token_byte);
+    let quoted = |t: &str| t.len() >= 2 && t.starts_with('"') && t.ends_with('"');
+    text.split_once('=').is_some_and(|(name, value)| token(name) && (token(value) || quoted(value)))
+}
+
 const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(
@@ -96,6 +151,31 @@ mod tests {
         for text in ["text", "", "/", "text/", "a b/c", "text/pl ain"] {
             assert_eq!(MediaType::parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_letter_of_the_standard_is_stricter() {
+        for text in ["text/plain", "application/vnd.a+json; charset=utf-8", "a/b;q=\"x;y\\\";z\"; c=d", "image/svg+xml"]
+        {
+            assert_eq!(MediaType::problem(text), None, "{text}");
+        }
+        for (text, problem) in [
+            ("text", MediaTypeProblem::NoType),
+            ("", MediaTypeProblem::NoType),
+            ("text/", MediaTypeProblem::Name),
+            ("/json", MediaTypeProblem::Name),
+            ("application/a json", MediaTypeProblem::Name),
+            ("application/*json", MediaTypeProblem::Name),
+            (".text/plain", MediaTypeProblem::Name),
+            ("text/plain;", MediaTypeProblem::Parameter),
+            ("text/plain; utf-8", MediaTypeProblem::Parameter),
+            ("text/plain; charset=", MediaTypeProblem::Parameter),
+            ("text/*", MediaTypeProblem::Range),
+            ("*/*", MediaTypeProblem::Range),
+        ] {
+            assert_eq!(MediaType::problem(text), Some(problem), "{text}");
+        }
+        assert_eq!(MediaType::problem(&format!("a/{}", "b".repeat(128))), Some(MediaTypeProblem::Name));
     }
 
     #[test]

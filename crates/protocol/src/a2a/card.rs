@@ -6,13 +6,25 @@ use serde_json::Value;
 
 use crate::a2a::binding::{Binding, Version};
 
+mod address;
+mod change;
+mod endpoint;
+mod extension;
 pub mod format;
+mod interface;
+mod legacy;
 mod lint;
+mod look_alike;
 mod required;
 mod security;
 
+pub use address::{Address, AddressProblem, AddressWeight, address_problems};
+pub use change::{Change, ChangeKind, changes};
+pub use endpoint::{Disagreement, Endpoint, disagreements_between, disagreements_within, endpoints};
 pub use format::{CardFormat, recognise};
+pub use legacy::{Lost, Projection, project};
 pub use lint::{Grade, Problem, ProblemKind};
+pub use look_alike::{looks_like, unreadable_looks_like};
 
 /// A card as served.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +185,12 @@ impl Card {
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         lint::problems(self)
+    }
+
+    /// Everything that is wrong with a 0.3 or 0.2 card by its own version's rules.
+    #[must_use]
+    pub fn legacy_problems(&self) -> Vec<Problem> {
+        legacy::problems(self)
     }
 }
 

@@ -46,6 +46,9 @@ catalogue! {
     PinMissing = "PIN_MISSING", DECLARATION, Never,
         "A version or digest that must be pinned is absent, a placeholder, or `latest`.",
         "Write the exact version and the SHA-256 digest into contract.yaml.";
+    ArtifactDigestMismatch = "ARTIFACT_DIGEST_MISMATCH", DECLARATION, Never,
+        "The file that runs in the environment is not the artifact whose digest the contract pins.",
+        "Run the pinned artifact there, or submit a contract that pins the one that runs.";
     CardMalformed = "CARD_MALFORMED", DECLARATION, Never,
         "The agent card is no readable JSON object: truncated, too large, too deep, duplicate keys, or not UTF-8.",
         "Serve one valid JSON object of bounded size at the card's well-known address.";
@@ -70,6 +73,24 @@ catalogue! {
     InterfaceUrlInsecure = "INTERFACE_URL_INSECURE", DECLARATION, Never,
         "A production interface is not an absolute HTTPS URL.",
         "Declare an absolute https:// URL.";
+    InterfaceUrlUnreachable = "INTERFACE_URL_UNREACHABLE", DECLARATION, Never,
+        "The URL of an interface cannot work for its callers: relative, a template or placeholder, or an address that only the machine itself or its network knows.",
+        "Print the address under which callers reach the agent.";
+    CardEndpointsDisagree = "CARD_ENDPOINTS_DISAGREE", DECLARATION, Never,
+        "Two readings of one card lead to different endpoints: its 1.0 and its older half, or the answers with and without `A2A-Version`.",
+        "Name the same endpoints in both, since evidence for one says nothing of the other.";
+    SecurityRequirementDropped = "SECURITY_REQUIREMENT_DROPPED", DECLARATION, Never,
+        "A security requirement is written so that a strict reader drops it, and the agent looks open.",
+        "Write `securityRequirements` in the shape of 1.0, naming declared schemes only.";
+    CardVersionNotRaised = "CARD_VERSION_NOT_RAISED", DECLARATION, Never,
+        "The card's content differs from the last known card and its version does not.",
+        "Raise `version` with each change of the card.";
+    EndpointMoved = "ENDPOINT_MOVED", DECLARATION, Never,
+        "An interface is served under a host that the last known card did not name.",
+        "Confirm with the agent's owner that the endpoint moved, and submit the new card as a new version.";
+    AuthenticationRemoved = "AUTHENTICATION_REMOVED", DECLARATION, Never,
+        "What required a credential in the last known card requires none now.",
+        "Restore the requirement, or declare the change as a new version.";
     InterfaceUnsupported = "INTERFACE_UNSUPPORTED", DECLARATION, Never,
         "An interface's binding or protocol version is none that the harness can exercise.",
         "Activate only interfaces with a supported protocolBinding and protocolVersion.";

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::set;
+use super::{look_alike, set};
+use crate::a2a::binding::Version;
 
 /// The shape of a document that claims to be an agent card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,25 @@ impl CardFormat {
         }
     }
 
+    /// Its name in machine-readable reports.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::V1_0 => "a2a-1.0",
+            Self::Hybrid => "a2a-hybrid",
+            Self::Draft1_0 => "a2a-1.0-draft",
+            Self::V0_3 => "a2a-0.3",
+            Self::V0_2 => "a2a-0.2",
+            Self::NotACard => "not-a-card",
+        }
+    }
+
+    /// Whether the document is a card of an older version, complete in itself.
+    #[must_use]
+    pub const fn is_legacy(self) -> bool {
+        matches!(self, Self::V0_3 | Self::V0_2)
+    }
+
     /// Whether the rules of 1.0 apply.
     #[must_use]
     pub const fn is_v1(self) -> bool {
@@ -62,11 +82,15 @@ impl CardFormat {
     }
 }
 
-/// The shape of a document.
+/// The shape of a document. The shape decides; what the document claims is compared by [`contradicted_claim`].
 #[must_use]
 pub fn recognise(value: &Value) -> CardFormat {
     let has = |name: &str| set(value, name).is_some();
-    let legacy = has("preferredTransport") || has("additionalInterfaces") || has("protocolVersion");
+    if !value.is_object() || look_alike::is_of_another_kind(value) {
+        return CardFormat::NotACard;
+    }
+    let of_0_x = claim(value).is_some_and(|v| v.major == 0);
+    let legacy = has("preferredTransport") || has("additionalInterfaces") || of_0_x;
     if let Some(list) = set(value, "supportedInterfaces") {
         let entries = list.as_array().map_or(&[][..], Vec::as_slice);
         let versioned = entries.iter().any(|e| set(e, "protocolVersion").is_some());
@@ -79,13 +103,32 @@ pub fn recognise(value: &Value) -> CardFormat {
             (false, false) => CardFormat::V1_0,
         };
     }
-    let version_0_3 = set(value, "protocolVersion").and_then(Value::as_str).is_some_and(|v| v.starts_with("0.3"));
-    match has("url") {
-        true if version_0_3 || has("preferredTransport") || has("additionalInterfaces") => CardFormat::V0_3,
-        true if has("name") => CardFormat::V0_2,
-        _ if looks_like_a_card(value) => CardFormat::V1_0,
-        _ => CardFormat::NotACard,
+    let known_to_0_3 = has("preferredTransport") || has("additionalInterfaces");
+    let before_0_3 = claim(value).is_none_or(|v| v < Version { major: 0, minor: 3 });
+    let a_card = has("name") && (has("skills") || has("capabilities") || has("description"));
+    match has("url") && (a_card || known_to_0_3 || set(value, "protocolVersion").is_some()) {
+        true if known_to_0_3 || !before_0_3 => CardFormat::V0_3,
+        true => CardFormat::V0_2,
+        false if looks_like_a_card(value) => CardFormat::V1_0,
+        false => CardFormat::NotACard,
     }
+}
+
+/// What a card claims at its root when its shape is of another version: a 1.0 on a 0.3 shape deceives its readers.
+#[must_use]
+pub fn contradicted_claim(value: &Value) -> Option<&str> {
+    let claimed = claim(value)?;
+    let agrees = match recognise(value) {
+        CardFormat::V0_3 => claimed == Version { major: 0, minor: 3 },
+        CardFormat::V0_2 => claimed < Version { major: 0, minor: 3 },
+        CardFormat::V1_0 | CardFormat::Draft1_0 => claimed.major == 1,
+        CardFormat::Hybrid | CardFormat::NotACard => true,
+    };
+    if agrees { None } else { set(value, "protocolVersion")?.as_str() }
+}
+
+fn claim(value: &Value) -> Option<Version> {
+    set(value, "protocolVersion").and_then(Value::as_str).and_then(Version::parse_lenient)
 }
 
 /// A card that forgot its interfaces: then the missing member is what helps, not "this is no card". Three of the six
@@ -114,10 +157,34 @@ mod tests {
         let old = json!({"name": "x", "url": "https://a", "protocolVersion": "0.3.0", "skills": []});
         assert_eq!(recognise(&old), CardFormat::V0_3);
         assert_eq!(recognise(&json!({"name": "x", "url": "https://a", "skills": []})), CardFormat::V0_2);
-        for other in [json!([]), json!({}), json!({"name": "x"}), json!({"openapi": "3.1.0", "url": "x"}), json!(null)]
-        {
+        for other in [
+            json!([]),
+            json!({}),
+            json!({"name": "x"}),
+            json!({"openapi": "3.1.0", "url": "x"}),
+            json!(null),
+            json!({"url": "x", "name": "y"}),
+        ] {
             assert_eq!(recognise(&other), CardFormat::NotACard, "{other}");
         }
+    }
+
+    #[test]
+    fn shape_goes_before_claim_and_both_are_compared() {
+        let old = |claim: &str| json!({"name": "x", "url": "https://a", "skills": [], "protocolVersion": claim});
+        for (claimed, format, contradicts) in [
+            ("0.3.0", CardFormat::V0_3, false),
+            ("0.2.5", CardFormat::V0_2, false),
+            ("0.1", CardFormat::V0_2, false),
+            ("1.0", CardFormat::V0_3, true),
+            ("latest", CardFormat::V0_2, false),
+        ] {
+            assert_eq!(recognise(&old(claimed)), format, "{claimed}");
+            assert_eq!(contradicted_claim(&old(claimed)).is_some(), contradicts, "{claimed}");
+        }
+        let mut new = honest();
+        new["protocolVersion"] = json!("1.0");
+        assert_eq!((recognise(&new), contradicted_claim(&new)), (CardFormat::V1_0, None));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Card, required, security, set};
-use crate::{a2a::binding::Version, media_type::MediaType};
+use super::{Card, extension, interface, required, security, set};
+use crate::media_type::{MediaType, MediaTypeProblem};
 
 /// Something that is wrong with a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub enum ProblemKind {
     Missing,
     /// A member has the wrong type or format.
     Invalid,
+    /// A mode is no media type; a development environment lets it through.
+    MediaType,
+    /// What demands a credential is written so that a strict reader does not see it: the agent would look open.
+    Requirement,
 }
 
 /// Whether a problem breaks the specification or is only bad practice that some reading of it allows.
@@ -60,7 +64,10 @@ pub(super) enum Type {
 /// Whether a member must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
+    /// There and not empty: repeated REQUIRED members hold at least one entry (1.0 §5.7).
     Required,
+    /// There; 0.x cards may hold nothing in it.
+    Present,
     Optional,
 }
 
@@ -80,31 +87,10 @@ pub(super) fn problems(card: &Card) -> Vec<Problem> {
     root.object("capabilities", required::CAPABILITIES);
     root.each("skills", required::SKILL);
     root.each("signatures", required::SIGNATURE);
-    extensions(card, &mut out);
-    versions(card, &mut out);
+    interface::problems(card, &mut out);
+    extension::problems(card, &mut out);
     security::problems(card, &mut out);
     out
-}
-
-fn extensions(card: &Card, out: &mut Vec<Problem>) {
-    if let Some(capabilities) = card.get("capabilities") {
-        let mut at = At { value: capabilities, pointer: "/capabilities".to_owned(), out };
-        at.each("extensions", required::EXTENSION);
-    }
-}
-
-/// §3.6: the version is `Major.Minor`; a patch number should not be there and must not be considered.
-fn versions(card: &Card, out: &mut Vec<Problem>) {
-    for interface in card.interfaces() {
-        let Some(text) = interface.version_text else { continue };
-        if Version::parse(text).is_some() {
-            continue;
-        }
-        let grade = if Version::parse_lenient(text).is_some() { Grade::Warning } else { Grade::Error };
-        let pointer = format!("{}/protocolVersion", interface.pointer);
-        let what = format!("`{text}` is not of the form Major.Minor");
-        out.push(Problem { kind: ProblemKind::Invalid, grade, pointer, what });
-    }
 }
 
 // === impl At ===
@@ -142,8 +128,8 @@ impl<'a> At<'a, '_> {
 
     fn member(&mut self, name: &str, need: Need, kind: Type) {
         let Some(value) = set(self.value, name) else {
-            if need == Need::Required {
-                self.push(ProblemKind::Missing, Grade::Error, name, format!("`{name}` is required"));
+            if need != Need::Optional {
+                self.push(ProblemKind::Missing, Grade::Error, name, missing(self.value, name));
             }
             return;
         };
@@ -156,7 +142,7 @@ impl<'a> At<'a, '_> {
     }
 
     fn emptiness(&mut self, name: &str, need: Need, kind: Type, value: &Value) {
-        if need == Need::Optional {
+        if need != Need::Required {
             return;
         }
         if value.as_array().is_some_and(Vec::is_empty) {
@@ -172,16 +158,38 @@ impl<'a> At<'a, '_> {
     fn entries(&mut self, name: &str, kind: Type, value: &Value) {
         let list = value.as_array().map_or(&[][..], Vec::as_slice);
         for (n, entry) in list.iter().enumerate() {
+            let at = format!("{name}/{n}");
             let what = match kind {
+                Type::Modes => {
+                    self.mode(&at, entry);
+                    continue;
+                }
                 Type::Texts if !entry.is_string() => format!("an entry of `{name}` is no text"),
                 Type::Objects if !entry.is_object() => format!("an entry of `{name}` is no object"),
-                Type::Modes if entry.as_str().and_then(MediaType::parse).is_none() => {
-                    format!("{entry} is no media type")
+                Type::Texts if entry.as_str() == Some("") => {
+                    self.push(ProblemKind::Invalid, Grade::Warning, &at, "an empty text says nothing");
+                    continue;
                 }
                 _ => continue,
             };
-            self.push(ProblemKind::Invalid, Grade::Error, &format!("{name}/{n}"), what);
+            self.push(ProblemKind::Invalid, Grade::Error, &at, what);
         }
+    }
+
+    fn mode(&mut self, at: &str, entry: &Value) {
+        let Some(text) = entry.as_str() else {
+            return self.push(ProblemKind::Invalid, Grade::Error, at, format!("{entry} is no text"));
+        };
+        let (grade, what) = match MediaType::problem(text) {
+            None => return,
+            Some(MediaTypeProblem::NoType) => (Grade::Error, "is no media type `type/subtype`"),
+            Some(MediaTypeProblem::Name) => {
+                (Grade::Error, "is no media type: a name in it is not allowed (RFC 6838 §4.2)")
+            }
+            Some(MediaTypeProblem::Parameter) => (Grade::Error, "is no media type: a parameter is no `name=value`"),
+            Some(MediaTypeProblem::Range) => (Grade::Warning, "is a range, not a media type"),
+        };
+        self.push(ProblemKind::MediaType, grade, at, format!("`{text}` {what}"));
     }
 }
 
@@ -209,6 +217,18 @@ impl Type {
             Self::Url => "an absolute URL",
         }
     }
+}
+
+/// Says so where the member stands under its name in `a2a.proto`, which JSON spells in camel case (§5.5).
+fn missing(value: &Value, name: &str) -> String {
+    let snake: String = name
+        .chars()
+        .flat_map(|c| if c.is_ascii_uppercase() { vec!['_', c.to_ascii_lowercase()] } else { vec![c] })
+        .collect();
+    if snake != name && set(value, &snake).is_some() {
+        return format!("`{name}` is required; the card spells it `{snake}`");
+    }
+    format!("`{name}` is required")
 }
 
 fn type_of(value: &Value) -> String {

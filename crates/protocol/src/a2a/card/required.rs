@@ -1,7 +1,7 @@
 //! The members of a 1.0 card as tables: name, whether it is REQUIRED in `a2a.proto`, and its type.
 
 use super::lint::{
-    Need::{self, Optional, Required},
+    Need::{self, Optional, Present, Required},
     Type,
 };
 
@@ -15,7 +15,7 @@ pub(super) const CARD: &[Row] = &[
     ("supportedInterfaces", Required, Type::Objects),
     ("provider", Optional, Type::Object),
     ("documentationUrl", Optional, Type::Url),
-    ("iconUrl", Optional, Type::Text),
+    ("iconUrl", Optional, Type::Url),
     ("capabilities", Required, Type::Object),
     ("securitySchemes", Optional, Type::Object),
     ("securityRequirements", Optional, Type::Objects),
@@ -26,7 +26,7 @@ pub(super) const CARD: &[Row] = &[
 ];
 
 /// `AgentProvider`.
-pub(super) const PROVIDER: &[Row] = &[("url", Required, Type::Text), ("organization", Required, Type::Text)];
+pub(super) const PROVIDER: &[Row] = &[("url", Required, Type::Url), ("organization", Required, Type::Text)];
 
 /// `AgentInterface`. `url` is judged by its own checks: gRPC addresses need not be URLs.
 pub(super) const INTERFACE: &[Row] = &[
@@ -68,11 +68,60 @@ pub(super) const SKILL: &[Row] = &[
 pub(super) const SIGNATURE: &[Row] =
     &[("protected", Required, Type::Name), ("signature", Required, Type::Name), ("header", Optional, Type::Object)];
 
-/// The members of `SecurityScheme`, one of which is set, with what each holds.
+/// The members of `SecurityScheme`, one of which is set, with what each holds. `flows` is judged by [`FLOWS`].
 pub(super) const SCHEMES: &[(&str, &[Row])] = &[
-    ("apiKeySecurityScheme", &[("location", Required, Type::Name), ("name", Required, Type::Name)]),
-    ("httpAuthSecurityScheme", &[("scheme", Required, Type::Name), ("bearerFormat", Optional, Type::Text)]),
-    ("oauth2SecurityScheme", &[("flows", Required, Type::Object), ("oauth2MetadataUrl", Optional, Type::Text)]),
-    ("openIdConnectSecurityScheme", &[("openIdConnectUrl", Required, Type::Url)]),
-    ("mtlsSecurityScheme", &[]),
+    (
+        "apiKeySecurityScheme",
+        &[("location", Required, Type::Name), ("name", Required, Type::Name), ("description", Optional, Type::Text)],
+    ),
+    (
+        "httpAuthSecurityScheme",
+        &[
+            ("scheme", Required, Type::Name),
+            ("bearerFormat", Optional, Type::Text),
+            ("description", Optional, Type::Text),
+        ],
+    ),
+    (
+        "oauth2SecurityScheme",
+        &[
+            ("flows", Required, Type::Object),
+            ("oauth2MetadataUrl", Optional, Type::Url),
+            ("description", Optional, Type::Text),
+        ],
+    ),
+    (
+        "openIdConnectSecurityScheme",
+        &[("openIdConnectUrl", Required, Type::Url), ("description", Optional, Type::Text)],
+    ),
+    ("mtlsSecurityScheme", &[("description", Optional, Type::Text)]),
+];
+
+/// The members of `OAuthFlows`, one of which is set. `scopes` may be empty, as in OpenAPI.
+pub(super) const FLOWS: &[(&str, &[Row])] = &[
+    (
+        "authorizationCode",
+        &[
+            ("authorizationUrl", Required, Type::Url),
+            ("tokenUrl", Required, Type::Url),
+            ("refreshUrl", Optional, Type::Url),
+            ("scopes", Present, Type::Object),
+            ("pkceRequired", Optional, Type::Bool),
+        ],
+    ),
+    (
+        "clientCredentials",
+        &[("tokenUrl", Required, Type::Url), ("refreshUrl", Optional, Type::Url), ("scopes", Present, Type::Object)],
+    ),
+    (
+        "deviceCode",
+        &[
+            ("deviceAuthorizationUrl", Required, Type::Url),
+            ("tokenUrl", Required, Type::Url),
+            ("refreshUrl", Optional, Type::Url),
+            ("scopes", Present, Type::Object),
+        ],
+    ),
+    ("implicit", &[]),
+    ("password", &[]),
 ];
