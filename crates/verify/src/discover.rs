@@ -20,6 +20,8 @@ use crate::{
 
 /// The name of the served card on the discovery tape.
 pub const CARD: &str = "agent-card.json";
+/// The card as callers get it that send no `A2A-Version`, where it was asked for.
+pub const PLAIN_CARD: &str = "agent-card.plain.json";
 /// Bundle files stand on the discovery tape under this prefix.
 pub const BUNDLE_PREFIX: &str = "bundle/";
 
@@ -135,14 +137,23 @@ pub(crate) async fn discover(ports: &Ports, request: &Request<'_>) -> (Recording
 /// A discovery tape of a card alone, for judging a file without a candidate.
 #[must_use]
 pub fn of_card(clock: Arc<dyn ostiary_record::Monotonic>, card: Bytes) -> Recording {
-    of_document(clock, CARD, card)
+    of_cards(clock, card, None)
 }
 
-/// A discovery tape of one document alone.
+/// The same, with the card as it is served to callers that send no `A2A-Version`.
 #[must_use]
-pub fn of_document(clock: Arc<dyn ostiary_record::Monotonic>, name: &str, bytes: Bytes) -> Recording {
+pub fn of_cards(clock: Arc<dyn ostiary_record::Monotonic>, card: Bytes, plain: Option<Bytes>) -> Recording {
+    of_documents(clock, [Some((CARD, card)), plain.map(|plain| (PLAIN_CARD, plain))].into_iter().flatten())
+}
+
+/// A discovery tape of these documents alone, by their names.
+#[must_use]
+pub fn of_documents<'a>(
+    clock: Arc<dyn ostiary_record::Monotonic>,
+    documents: impl IntoIterator<Item = (&'a str, Bytes)>,
+) -> Recording {
     let tape = Tape::new(clock);
-    document(&tape, name, bytes);
+    documents.into_iter().for_each(|(name, bytes)| document(&tape, name, bytes));
     Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: 0, events: tape.events() }
 }
 

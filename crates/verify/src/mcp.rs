@@ -12,6 +12,7 @@ mod hints;
 mod lint;
 mod list;
 mod members;
+mod pattern;
 mod schema;
 mod text;
 

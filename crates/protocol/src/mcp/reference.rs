@@ -91,10 +91,11 @@ struct Walk {
 }
 
 /// Keywords whose members are schemas by free names.
-const MAPS: [&str; 6] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+pub(super) const MAPS: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 /// Keywords whose values are data, however much they look like a schema.
-const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+pub(super) const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
 
 // === impl Walk ===
 
@@ -265,7 +266,8 @@ fn in_place(pointer: &str, root: &str) -> bool {
     steps.into_iter().all(|step| APPLICATORS.contains(&step) || step.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn under(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
+/// Does something one step below a pointer.
+pub(super) fn under(at: &mut String, step: &str, then: impl FnOnce(&mut String)) {
     let length = at.len();
     at.push('/');
     if step.contains(['~', '/']) {

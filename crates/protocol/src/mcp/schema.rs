@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::reference::{References, references};
+use super::reference::{DATA, MAPS, References, references, under};
 
 /// A JSON Schema dialect that is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +75,12 @@ impl<'a> Schema<'a> {
         Measure { bytes: counter.0, depth: depth(self.0) }
     }
 
+    /// Visits this schema and every schema in it, outermost first, with its JSON pointer; what only looks like a schema
+    /// (defaults, examples, names of properties) is passed over.
+    pub fn each(self, mut visit: impl FnMut(&'a Map<String, Value>, &str)) {
+        each(self.0, &mut String::new(), &mut visit);
+    }
+
     /// Its references, each resolved inside the schema alone.
     #[must_use]
     pub fn references(self) -> References {
@@ -127,6 +133,28 @@ impl Write for Counter {
     }
 }
 
+fn each<'a>(value: &'a Value, at: &mut String, visit: &mut dyn FnMut(&'a Map<String, Value>, &str)) {
+    match value {
+        Value::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                under(at, &n.to_string(), |at| each(item, at, visit));
+            }
+        }
+        Value::Object(members) => {
+            visit(members, at);
+            for (key, value) in members.iter().filter(|(key, _)| !DATA.contains(&key.as_str())) {
+                match value {
+                    Value::Object(map) if MAPS.contains(&key.as_str()) => under(at, key, |at| {
+                        map.iter().for_each(|(name, schema)| under(at, name, |at| each(schema, at, visit)));
+                    }),
+                    _ => under(at, key, |at| each(value, at, visit)),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
@@ -150,6 +178,17 @@ mod tests {
         for uri in ["https://json-schema.org/draft/next/schema", "https://schemas.example/mine", "2020-12", ""] {
             assert_eq!(Dialect::of_uri(uri), None, "{uri}");
         }
+    }
+
+    #[test]
+    fn every_schema_is_visited_and_no_data() {
+        let schema = json!({
+            "properties": {"default": {"items": {}}, "a/b": true}, "default": {"x": {}}, "enum": [{}], "anyOf": [{}],
+            "$defs": {"d": {}}
+        });
+        let mut seen = Vec::new();
+        Schema(&schema).each(|_, at| seen.push(at.to_owned()));
+        assert_eq!(seen, ["", "/properties/default", "/properties/default/items", "/anyOf/0", "/$defs/d"]);
     }
 
     #[test]

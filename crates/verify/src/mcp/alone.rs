@@ -51,7 +51,7 @@ impl Alone {
             harness_version: HARNESS_VERSION.to_owned(),
             gate: Some(Gate::Static),
             environment: EnvironmentFacts::default(),
-            recordings: vec![discover::of_document(Arc::clone(&self.clock), &name, snapshot)],
+            recordings: vec![discover::of_documents(Arc::clone(&self.clock), [(name.as_str(), snapshot)])],
             not_run: Vec::new(),
         };
         let report = judge(&self.harness, &run, &self.bundle, &self.options);

@@ -2,95 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use ostiary_protocol::mcp::Tool;
+use ostiary_protocol::mcp::Schema;
 use ostiary_record::ReasonCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::lint::{Aspect, Sink, shown};
 
 const MEMBER: &str = "x-mcp-header";
 
-/// Keywords whose values are data.
-const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
-
-/// Keywords whose members are schemas by free names, besides `properties`.
-const MAPS: [&str; 5] = ["patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
-
-pub(super) fn judge(tool: &Tool<'_>, sink: &mut Sink) {
-    if !sink.revision.is_stateless() {
-        return;
-    }
-    let Some(schema) = tool.member("inputSchema").filter(|s| super::schema::is_bounded(s)) else { return };
-    let mut found = Vec::new();
-    let root = tool.at("inputSchema");
-    collect(schema, &root, Reach::Root, &mut found);
+pub(super) fn judge(schema: Schema<'_>, at: &str, sink: &mut Sink) {
     let mut seen = BTreeSet::new();
-    for (at, property, reach) in found {
-        let name = property.get(MEMBER).and_then(Value::as_str).unwrap_or_default();
+    schema.each(|parameter, pointer| {
+        let Some(header) = parameter.get(MEMBER) else { return };
+        let name = header.as_str().unwrap_or_default();
         let wrong = match () {
             () if !is_token(name) => "no header token",
             () if !seen.insert(name.to_ascii_lowercase()) => "a name that another parameter has, too",
-            () if reach != Reach::Properties => "a place that is not reached through `properties` alone",
-            () if !is_simple(property) => "a parameter that is no text, integer or boolean",
-            () => continue,
+            () if !is_reached_by_properties(pointer) => "a place that is not reached through `properties` alone",
+            () if !is_simple(parameter) => "a parameter that is no text, integer or boolean",
+            () => return,
         };
         let what = (Aspect::Schema, ReasonCode::ToolHeaderInvalid, "header_invalid");
         let expected = "a unique header token on a text, integer or boolean parameter";
-        sink.fail(what, format!("{at}/{MEMBER}"), expected, format!("`{}`: {wrong}", shown(name)));
-    }
+        sink.fail(what, format!("{at}{pointer}/{MEMBER}"), expected, format!("`{}`: {wrong}", shown(name)));
+    });
 }
 
-/// How a schema is reached from the root.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Root,
-    Properties,
-    Otherwise,
+/// `/properties/a/properties/b`: every other step, from the first on, is `properties`.
+fn is_reached_by_properties(pointer: &str) -> bool {
+    let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+    !steps.is_empty() && steps.len() % 2 == 0 && steps.iter().step_by(2).all(|step| *step == "properties")
 }
 
-fn collect<'a>(schema: &'a Value, at: &str, reach: Reach, found: &mut Vec<(String, &'a Value, Reach)>) {
-    match schema {
-        Value::Array(items) => {
-            for (n, item) in items.iter().enumerate() {
-                collect(item, &format!("{at}/{n}"), Reach::Otherwise, found);
-            }
-        }
-        Value::Object(members) => {
-            if members.contains_key(MEMBER) {
-                found.push((at.to_owned(), schema, reach));
-            }
-            for (key, value) in members {
-                let below = if reach == Reach::Otherwise { Reach::Otherwise } else { Reach::Properties };
-                match (key.as_str(), value) {
-                    ("properties", Value::Object(map)) => each(map, &format!("{at}/properties"), below, found),
-                    (key, Value::Object(map)) if MAPS.contains(&key) => {
-                        each(map, &format!("{at}/{key}"), Reach::Otherwise, found);
-                    }
-                    (key, Value::Object(_) | Value::Array(_)) if !DATA.contains(&key) => {
-                        collect(value, &format!("{at}/{key}"), Reach::Otherwise, found);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn each<'a>(
-    map: &'a serde_json::Map<String, Value>,
-    at: &str,
-    reach: Reach,
-    found: &mut Vec<(String, &'a Value, Reach)>,
-) {
-    for (name, value) in map {
-        let step = name.replace('~', "~0").replace('/', "~1");
-        collect(value, &format!("{at}/{step}"), reach, found);
-    }
-}
-
-fn is_simple(property: &Value) -> bool {
-    matches!(property.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"))
+fn is_simple(parameter: &Map<String, Value>) -> bool {
+    matches!(parameter.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"))
 }
 
 /// RFC 9110, section 5.6.2.

@@ -7,7 +7,7 @@ use ostiary_protocol::mcp::{Declared, HintKind, Revision, Snapshot, Tool, recogn
 use ostiary_record::{Outcome, ReasonCode, Severity};
 use serde::Serialize;
 
-use super::{claim, header, hints, list, members, schema, text};
+use super::{claim, hints, list, members, pattern::Patterns, schema, text};
 
 /// Said wherever hints are shown (N-01).
 pub const ANNOTATIONS: &str = "Annotations are hints of the server about itself. They never grant permission; what is not said counts as the worst \
@@ -103,7 +103,8 @@ pub(crate) type Linted = BTreeMap<String, Lint>;
 /// Collects issues of the list, then of one tool after the other.
 pub(super) struct Sink {
     pub(super) revision: Revision,
-    pub(super) issues: Vec<Issue>,
+    pub(super) patterns: Patterns,
+    issues: Vec<Issue>,
     tool: Option<usize>,
     counts: BTreeMap<Aspect, usize>,
 }
@@ -128,7 +129,8 @@ pub fn lint(bytes: &[u8], revision: Option<Revision>) -> Lint {
 }
 
 fn judge(snapshot: &Snapshot<'_>, revision: Revision) -> Lint {
-    let mut sink = Sink { revision, issues: Vec::new(), tool: None, counts: BTreeMap::new() };
+    let mut sink =
+        Sink { revision, patterns: Patterns::default(), issues: Vec::new(), tool: None, counts: BTreeMap::new() };
     list::judge(snapshot, &mut sink);
     let mut tools = Vec::with_capacity(snapshot.tools.len());
     let duplicates = list::duplicates(snapshot);
@@ -150,7 +152,6 @@ fn judge_tool(tool: &Tool<'_>, sink: &mut Sink) {
         return;
     }
     schema::judge(tool, sink);
-    header::judge(tool, sink);
     hints::judge(tool, sink);
     text::judge(tool, sink);
     claim::judge(tool, sink);

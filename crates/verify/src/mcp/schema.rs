@@ -10,6 +10,7 @@ use ostiary_record::ReasonCode;
 use serde_json::Value;
 
 use super::{
+    header,
     lint::{Aspect, Sink, shown},
     members::type_of,
 };
@@ -58,14 +59,12 @@ fn one(tool: &Tool<'_>, member: &'static str, object: bool, sink: &mut Sink) {
         let observed = format!("`{combinator}` at the root is legal, and several model providers refuse it");
         sink.note((Aspect::Schema, "root_combinator"), format!("{at}/{combinator}"), observed);
     }
+    if member == "inputSchema" && sink.revision.is_stateless() {
+        header::judge(schema, &at, sink);
+    }
     validity(schema, &at, sink);
+    patterns(schema, &at, sink);
     references(schema, &at, sink);
-}
-
-/// Whether a schema is small enough to be walked.
-pub(super) fn is_bounded(schema: &Value) -> bool {
-    let size = Schema(schema).measure();
-    size.bytes <= MOST_BYTES && size.depth <= MOST_DEPTH
 }
 
 /// Tells a schema that is too large to be looked into.
@@ -130,6 +129,22 @@ fn invalid(dialect: Dialect, schema: &Value) -> Option<ValidationError<'_>> {
         Dialect::Draft202012 => draft202012::meta::validate(schema),
     };
     judged.err()
+}
+
+/// Patterns are ECMA-262, and engines differ: one that ours cannot read may still be right, so that it is a warning.
+fn patterns(schema: Schema<'_>, at: &str, sink: &mut Sink) {
+    let mut wrong = Vec::new();
+    schema.each(|members, pointer| {
+        if let Some(Value::String(pattern)) = members.get("pattern")
+            && !sink.patterns.reads(pattern)
+        {
+            wrong.push((format!("{at}{pointer}/pattern"), shown(pattern)));
+        }
+    });
+    for (pointer, pattern) in wrong {
+        let what = (Aspect::Schema, ReasonCode::ToolSchemaInvalid, "pattern_unreadable");
+        sink.warn(what, pointer, "a regular expression that every validator reads", format!("`{pattern}`"));
+    }
 }
 
 fn references(schema: Schema<'_>, at: &str, sink: &mut Sink) {

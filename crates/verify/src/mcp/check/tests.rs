@@ -155,3 +155,12 @@ fn the_contract_says_which_revision_judges() {
     world.put("tools.snapshot.json", &json!({"tools": [with]}).to_string());
     assert_eq!(world.drive().verdict(check("mcp.tools.schema").as_ref()).0, Outcome::Pass);
 }
+
+#[test]
+fn every_gate_judges_the_snapshots_of_a_bundle() {
+    let harness = crate::Harness::standard();
+    for gate in Gate::ALL {
+        let asked: Vec<&str> = harness.checks_for(Some(gate), &[]).map(|c| c.spec().id).collect();
+        assert!(checks().iter().all(|c| asked.contains(&c.spec().id)), "{gate}: {asked:?}");
+    }
+}
