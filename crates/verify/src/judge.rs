@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use ostiary_contract::Bundle;
-use ostiary_record::{Axes, Finding, Gate, Layer, Recording, Report, Run};
+use ostiary_record::{Axes, DigestSource, Finding, Gate, Layer, Recording, Report, Run};
 
 use crate::{check::Check, discover::Discovered, registry::Harness, report, scenario::DISCOVER};
 
@@ -31,6 +31,10 @@ pub struct JudgeOptions {
     pub card_keys: ostiary_canon::jwk::KeySet,
     /// Whether the policy asks for a signed card.
     pub card_signature_required: bool,
+    /// The last card that was known of the agent, to compare with.
+    pub last_card: Option<serde_json::Value>,
+    /// Whether cards of 0.2 and 0.3 are judged by their own version, instead of being told to migrate.
+    pub legacy_cards: bool,
 }
 
 /// What one judgement needs besides the check.
@@ -40,6 +44,20 @@ pub(crate) struct Scene<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) options: &'a JudgeOptions,
     pub(crate) discovered: &'a Discovered,
+}
+
+impl Scene<'_> {
+    /// How the artifact's digest is known: observed only where the file that the environment names was digested for this
+    /// run and is the pinned one, whatever the run itself says (B-05).
+    pub(crate) fn producer_source(&self) -> DigestSource {
+        let pinned = self.bundle.contract.producer.digest().map(|digest| digest.to_string());
+        let environment = &self.run.environment;
+        match environment.producer_digest_source {
+            _ if pinned.is_some() && environment.artifact_digest == pinned => DigestSource::Observed,
+            Some(DigestSource::Attested) => DigestSource::Attested,
+            Some(DigestSource::Observed | DigestSource::Declared) | None => DigestSource::Declared,
+        }
+    }
 }
 
 /// Judges a run.

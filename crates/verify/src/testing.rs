@@ -15,8 +15,8 @@ use std::{
 
 use ostiary_contract::{Bundle, Files};
 use ostiary_record::{
-    CredentialKind, EnvironmentFacts, Finding, MonoNanos, Monotonic, NoSink, Outcome, ReasonCode, Run, Severity,
-    SubjectFacts,
+    CredentialKind, EnvironmentFacts, Finding, MonoNanos, Monotonic, NoSink, Outcome, ReasonCode, Report, Run,
+    Severity, SubjectFacts,
     ports::{BoxFuture, CouldNotRun, Fetch, Fetched, Limits, Timer},
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::{
     check::Check,
     drive::{Allowance, Ports, Request, drive},
-    judge::{JudgeOptions, judge_check},
+    judge::{JudgeOptions, judge, judge_check},
     registry::Harness,
 };
 
@@ -57,7 +57,7 @@ pub(crate) struct World {
 pub(crate) struct Driven {
     pub(crate) run: Run,
     bundle: Bundle,
-    options: JudgeOptions,
+    pub(crate) options: JudgeOptions,
 }
 
 // === impl World ===
@@ -153,6 +153,11 @@ impl Driven {
     /// What a check says, through the engine's whole path.
     pub(crate) fn judge(&self, check: &dyn Check) -> Vec<Finding> {
         judge_check(&Harness::standard(), check, &self.run, &self.bundle, &self.options)
+    }
+
+    /// The whole report.
+    pub(crate) fn report(&self) -> Report {
+        judge(&Harness::standard(), &self.run, &self.bundle, &self.options)
     }
 
     /// The one outcome and reason that count.

@@ -1,6 +1,10 @@
-//! `a2a.card.https`: interfaces over HTTP are absolute HTTPS URLs (C-02); in a development environment a warning.
+//! `a2a.card.https`: interfaces are served over TLS (C-02); in a development environment a warning. Whether a URL is
+//! one at all, and leads anywhere, is judged by `a2a.card.address`.
 
-use ostiary_protocol::a2a::Binding;
+use ostiary_protocol::a2a::{
+    Binding,
+    card::{AddressProblem, address_problems},
+};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -15,8 +19,8 @@ pub(super) struct Https;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.https",
-    version: 1,
-    summary: "Interfaces over HTTP are absolute HTTPS URLs.",
+    version: 2,
+    summary: "Interfaces are served over TLS: https, or gRPC by host and port.",
     layer: Layer::Declaration,
     gate: Gate::Static,
     covers: &["C-02"],
@@ -62,16 +66,12 @@ fn nothing(facts: &Facts<'_>) -> Finding {
     facts.inconclusive(ReasonCode::ObservationIncomplete, "supportedInterfaces", "the card lists no interface")
 }
 
-/// An absolute HTTPS URL with a host; for gRPC also `host:port`, which the main line of the specification prints and
-/// which is dialled with TLS.
+/// HTTPS, or for gRPC `host:port`, which the main line of the specification prints and which is dialled with TLS. What is
+/// no absolute URL is not judged here.
 fn secure(binding: Option<&Binding>, url: &str) -> bool {
-    let host = |rest: &str| rest.split(['/', '?', '#']).next().is_some_and(|h| !h.is_empty());
+    let absolute = !address_problems(url, binding).contains(&AddressProblem::NotAbsolute);
     let scheme = url.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));
-    (scheme && host(&url[8..])) || (binding == Some(&Binding::Grpc) && !url.contains("://") && host_and_port(url))
-}
-
-fn host_and_port(text: &str) -> bool {
-    text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+    !absolute || scheme || (binding == Some(&Binding::Grpc) && (!url.contains("://") || url.starts_with("dns:///")))
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_plain_http_interface_is_caught() {
-        for url in ["http://agent.example.test/rpc", "/rpc", "https://", "agent.example.test:443"] {
+        for url in ["http://agent.example.test/rpc", "HTTP://agent.example.test", "ws://agent.example.test/"] {
             caught(&Https, &at(url, "production"), ReasonCode::InterfaceUrlInsecure);
         }
     }
