@@ -2,6 +2,7 @@
 
 mod export;
 mod fasta2a;
+mod postgres;
 mod outputs;
 mod sdk_agent;
 mod signatures;

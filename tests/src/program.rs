@@ -1,12 +1,20 @@
 //! The `ostiary` binary, started as a user would.
 
 use std::{
+    io::{BufRead as _, BufReader},
     path::PathBuf,
-    process::{Command, Output},
+    process::{Child, Command, Output, Stdio},
 };
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+
+/// A command that goes on, like `serve`; ended when dropped, without a chance to tidy up.
+pub struct Running {
+    child: Child,
+    /// The document that it printed when it was ready.
+    pub said: Value,
+}
 
 /// Where cargo put the binary that belongs to these tests.
 ///
@@ -40,4 +48,40 @@ pub fn json(arguments: &[&str]) -> Result<(i32, Value)> {
         format!("ostiary {arguments:?} ended with {code} and printed no JSON; it said: {shown}")
     })?;
     Ok((code, value))
+}
+
+// === impl Running ===
+
+impl Running {
+    /// Starts a command that prints a JSON document once it is ready.
+    ///
+    /// # Errors
+    /// When it cannot be started, or prints something else.
+    pub fn start(arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(path()?);
+        command.args(arguments).args(["--format", "json"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("failed to start ostiary")?;
+        let printed = child.stdout.take().context("its output is not ours")?;
+        let mut running = Self { child, said: Value::Null };
+        let mut text = String::new();
+        for line in BufReader::new(printed).lines() {
+            let line = line.context("failed to read what ostiary prints")?;
+            text.push_str(&line);
+            // The last line of a printed object is a brace alone.
+            if line == "}" {
+                break;
+            }
+        }
+        running.said = serde_json::from_str(&text).with_context(|| format!("ostiary {arguments:?} said: {text}"))?;
+        ensure!(running.said.get("error").is_none(), "ostiary {arguments:?}: {}", running.said);
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only when it is gone already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
