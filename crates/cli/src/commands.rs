@@ -19,6 +19,7 @@ mod config;
 mod environment;
 mod evidence;
 mod judge;
+mod mcp;
 mod namespace;
 mod sample;
 mod serve;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Card(card::Card),
     #[command(subcommand)]
+    Mcp(mcp::Mcp),
+    #[command(subcommand)]
     Bundle(bundle::Bundle),
     Verify(verify::Verify),
     Judge(judge::Judge),
@@ -84,7 +87,10 @@ pub(crate) enum Command {
 impl Command {
     /// Whether the result is a report of a verification, which has more formats than other results.
     const fn prints_reports(&self) -> bool {
-        matches!(self, Self::Verify(_) | Self::Judge(_) | Self::Card(card::Card::Lint(_)))
+        matches!(
+            self,
+            Self::Verify(_) | Self::Judge(_) | Self::Card(card::Card::Lint(_)) | Self::Mcp(mcp::Mcp::Lint(_))
+        )
     }
 
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
@@ -97,6 +103,7 @@ impl Command {
             Self::Worker(command) => command.run(console).await,
             Self::Config(command) => command.run(console),
             Self::Card(command) => command.run(console).await,
+            Self::Mcp(command) => command.run(console),
             Self::Bundle(command) => command.run(console),
             Self::Verify(command) => command.run(console).await,
             Self::Judge(command) => command.run(console),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "an assumption that fails is a failed test")]
 
 mod demo;
+mod mcp;
 mod offline;
 mod program;
 mod registry;
