@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{check, report::Report, serve, start};
+use crate::{check, lint, report::Report, serve, start};
 
 #[derive(Parser)]
 #[command(about = "Benchmarks against bare baselines")]
@@ -26,6 +26,11 @@ enum Case {
         /// The program
         #[arg(long, default_value = "target/release/ostiary")]
         ostiary: PathBuf,
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// Cards and tool snapshots judged alone, and digests of cards against plain SHA-256
+    Lint {
         #[command(flatten)]
         plan: Plan,
     },
@@ -68,6 +73,7 @@ pub async fn run() -> Result<ExitCode> {
     let (report, format) = match Arguments::parse().case {
         Case::Check { plan } => (check::run(&plan).await?, plan.format),
         Case::Start { ostiary, plan } => (start::run(&ostiary, &plan).await?, plan.format),
+        Case::Lint { plan } => (lint::run(&plan)?, plan.format),
         Case::Serve { what } => {
             serve::run(what).await?;
             return Ok(ExitCode::SUCCESS);

@@ -8,6 +8,7 @@ mod check;
 mod child;
 mod cli;
 mod corpus;
+mod lint;
 mod load;
 mod report;
 mod rounds;

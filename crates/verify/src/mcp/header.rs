@@ -31,7 +31,7 @@ pub(super) fn judge(schema: Schema<'_>, at: &str, sink: &mut Sink) {
 /// `/properties/a/properties/b`: every other step, from the first on, is `properties`.
 fn is_reached_by_properties(pointer: &str) -> bool {
     let steps: Vec<&str> = pointer.split('/').skip(1).collect();
-    !steps.is_empty() && steps.len() % 2 == 0 && steps.iter().step_by(2).all(|step| *step == "properties")
+    !steps.is_empty() && steps.len().is_multiple_of(2) && steps.iter().step_by(2).all(|step| *step == "properties")
 }
 
 fn is_simple(parameter: &Map<String, Value>) -> bool {
