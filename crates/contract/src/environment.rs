@@ -36,6 +36,8 @@ file_type! {
         connect_to: BTreeMap<String, String> = default,
         /// PEM file of certificate roots, relative to the environment file.
         trust_roots: Option<String>,
+        /// What runs there, where that is a file: it is digested when a run begins and compared with the contract's digest.
+        artifact: Option<Artifact>,
         /// Whether targets may speak plain http.
         allow_insecure_http: bool = default,
         /// The A2A side.
@@ -58,6 +60,14 @@ file_type! {
         budget: Budget = default,
         /// Disturbances that may be injected.
         faults: Vec<Located<Fault>> = default,
+    }
+}
+
+file_type! {
+    /// The artifact that runs, as a file.
+    pub struct Artifact {
+        /// Its path, relative to the environment file.
+        path: Located<String>,
     }
 }
 

@@ -111,6 +111,9 @@ pub struct Report {
     pub producer_digest: Option<String>,
     /// How the artifact's digest is known.
     pub producer_digest_source: DigestSource,
+    /// Who really answered.
+    #[serde(default)]
+    pub target: crate::run::Target,
     /// The card as served, canonical without signatures.
     pub card_digest: Option<String>,
     /// One outcome a layer; `None` = not asked for.

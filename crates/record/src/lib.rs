@@ -25,7 +25,7 @@ pub use finding::{Counts, DigestSource, Finding, FindingLine, Place, Report};
 pub use layer::{Gate, Layer};
 pub use nonempty::NonEmpty;
 pub use reason::ReasonCode;
-pub use run::{CredentialKind, EnvironmentFacts, NotRun, Run, SubjectFacts};
+pub use run::{CredentialKind, EnvironmentFacts, NotRun, Run, SubjectFacts, Target};
 pub use run_event::{NoSink, RunEvent, RunSink};
 pub use tape::{Monotonic, Tape};
 pub use verdict::{DeclarationPointer, Missing, Outcome, Severity, Strength, Verdict};

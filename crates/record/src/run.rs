@@ -1,5 +1,7 @@
 //! What a run hands to the judge: its recordings and the facts that stand around them.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -30,7 +32,8 @@ pub struct Run {
     pub not_run: Vec<NotRun>,
 }
 
-/// What the judge may know of the environment: no secrets, no addresses of ours.
+/// What the judge may know of the environment: no secrets; addresses only as far as evidence must say where the declared
+/// ones really led.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentFacts {
     /// Its name.
@@ -40,17 +43,58 @@ pub struct EnvironmentFacts {
     /// Risks that may be exercised: `read`, `write`, `destructive`.
     pub cleared_effects: Vec<String>,
     /// Parts of the candidate's surroundings: `real` or `double`.
-    pub parts: std::collections::BTreeMap<String, String>,
+    pub parts: BTreeMap<String, String>,
     /// Kinds of effect that some observer sees.
     pub observed: Vec<String>,
     /// Subjects by name: profile, tenant class, tenant.
-    pub subjects: std::collections::BTreeMap<String, SubjectFacts>,
+    pub subjects: BTreeMap<String, SubjectFacts>,
     /// Where the declared address really led: endpoint, and SPKI over TLS.
     pub endpoint: Option<String>,
     /// SHA-256 of the server key's SPKI.
     pub spki_sha256: Option<String>,
     /// How the artifact's digest is known.
     pub producer_digest_source: Option<DigestSource>,
+    /// SHA-256 of the artifact that the environment names, digested when the run began: `sha256:…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact_digest: Option<String>,
+    /// Where connections to a declared `host:port` were led instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connect_to: BTreeMap<String, String>,
+    /// SHA-256 of the certificate authorities that were trusted in place of the web's own: `sha256:…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_roots: Option<String>,
+}
+
+/// Who really answered, as far as a run can tell (B-05). Another server, key or way there is another target.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The address that the card was served at, after redirects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// SHA-256 of the server key's SPKI, as hex; none over plain http.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spki_sha256: Option<String>,
+    /// Where connections to a declared `host:port` were led instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connect_to: BTreeMap<String, String>,
+    /// SHA-256 of the certificate authorities that were trusted in place of the web's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_roots: Option<String>,
+}
+
+// === impl EnvironmentFacts ===
+
+impl EnvironmentFacts {
+    /// Who really answered.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target {
+            endpoint: self.endpoint.clone(),
+            spki_sha256: self.spki_sha256.clone(),
+            connect_to: self.connect_to.clone(),
+            trust_roots: self.trust_roots.clone(),
+        }
+    }
 }
 
 /// A subject of the environment, without its credential.

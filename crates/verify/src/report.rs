@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ostiary_canon::Profile;
 use ostiary_protocol::a2a::digest::card_digest;
-use ostiary_record::{
-    Counts, DigestSource, Finding, FindingLine, Kind, Layer, Outcome, ReasonCode, Report, Run, Severity,
-};
+use ostiary_record::{Counts, Finding, FindingLine, Kind, Layer, Outcome, ReasonCode, Report, Run, Severity};
 
 use crate::{
     judge::{Scene, layers_of, unit},
@@ -41,7 +39,8 @@ pub(crate) fn report(scene: &Scene<'_>, findings: Vec<Finding>) -> Report {
         harness_version: scene.harness.version(),
         bundle_digest: Some(scene.bundle.digest.to_string()),
         producer_digest: producer.map(|d| d.to_string()),
-        producer_digest_source: scene.run.environment.producer_digest_source.unwrap_or(DigestSource::Declared),
+        producer_digest_source: scene.producer_source(),
+        target: scene.run.environment.target(),
         card_digest: scene.discovered.card.as_ref().and_then(|c| card_digest(c).ok()).map(|d| d.to_string()),
         counts: counts(scene.run, &findings),
         evaluation_eligible: outcomes.verdict == Outcome::Pass && whole,

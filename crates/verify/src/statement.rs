@@ -3,7 +3,7 @@
 //! It never says more than the recordings show. Equal names and equal schemas are no equivalence, and the statement does
 //! not say so.
 
-use ostiary_record::{DigestSource, Finding, Layer, Outcome};
+use ostiary_record::{DigestSource, EnvironmentFacts, Finding, Layer, Outcome};
 
 use crate::{
     judge::Scene,
@@ -81,7 +81,7 @@ fn who(scene: &Scene<'_>) -> String {
     let contract = &scene.bundle.contract;
     let card = scene.discovered.card.as_ref();
     let text = |key: &str| card.and_then(|c| c.get(key)).and_then(serde_json::Value::as_str).unwrap_or("unknown");
-    let source = scene.run.environment.producer_digest_source.unwrap_or(DigestSource::Declared);
+    let source = scene.producer_source();
     let digest = contract.producer.digest().map_or_else(|| "unknown".to_owned(), |d| d.to_string());
     let pin = |pin: &Option<ostiary_contract::decode::Located<String>>| {
         pin.as_ref().map_or("none", |p| p.value.as_str()).to_owned()
@@ -89,7 +89,7 @@ fn who(scene: &Scene<'_>) -> String {
     let runtime = &contract.producer.runtime;
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     format!(
-        "provider {} version {} (artifact {digest}, {}; model {}, SDK {}, backend {}), contract {} {} ({}), consumer \
+        "provider {} version {} (artifact {digest}, {}; model {}, SDK {}, backend {}) at {}, contract {} {} ({}), consumer \
          the harness {} (judged by {}), protocols A2A {} and MCP {}, environment {} ({}), on {}",
         contract.producer.agent_id.value,
         text("version"),
@@ -97,6 +97,7 @@ fn who(scene: &Scene<'_>) -> String {
         known(&runtime.model),
         known(&runtime.sdk),
         known(&runtime.backend),
+        place(&scene.run.environment),
         contract.contract_id.value,
         contract.contract_version.value,
         scene.bundle.digest,
@@ -108,6 +109,15 @@ fn who(scene: &Scene<'_>) -> String {
         scene.run.environment.strictness,
         scene.run.started_at,
     )
+}
+
+/// Where the agent was reached, and by which server key.
+fn place(environment: &EnvironmentFacts) -> String {
+    let endpoint = environment.endpoint.as_deref().unwrap_or("no address");
+    match &environment.spki_sha256 {
+        Some(key) => format!("{endpoint} (server key {key})"),
+        None => format!("{endpoint} (no server key)"),
+    }
 }
 
 pub(crate) const fn source_name(source: DigestSource) -> &'static str {

@@ -2,7 +2,7 @@
 
 use ostiary_record::{
     Counts, DigestSource, EventRef, Finding, FindingLine, Layer, Missing, NonEmpty, Outcome, Place, ReasonCode, Report,
-    Seq, Severity, Verdict,
+    Seq, Severity, Target, Verdict,
     verdict::{DeclarationPointer, Strength},
 };
 use ostiary_verify::output::{Documents, Subject, junit, junit_broken, markdown, markdown_broken, sarif, sarif_broken};
@@ -68,6 +68,7 @@ fn report(asked: &[Layer], findings: Vec<Finding>) -> Report {
         bundle_digest: None,
         producer_digest: None,
         producer_digest_source: DigestSource::Declared,
+        target: Target::default(),
         card_digest: None,
         layers: layers.into(),
         profiles_passed: Vec::new(),

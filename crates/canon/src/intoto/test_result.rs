@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Predicate, TEST_RESULT};
-use crate::{Digest, Profile};
+use crate::{Digest, Profile, manifest::DigestSource};
 
 /// in-toto test-result v0.1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,15 @@ pub struct Conditions {
     /// SHA-256 of the SPKI of the server's TLS key, as hex, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spki_sha256: Option<String>,
+    /// Where connections to a declared `host:port` were led instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connect_to: BTreeMap<String, String>,
+    /// SHA-256 of the certificate authorities that were trusted in place of the web's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_roots: Option<Digest>,
+    /// How the artifact's digest is known: `observed`, `attested` or `declared`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub producer_digest_source: Option<DigestSource>,
     /// The profiles that passed.
     pub profiles_passed: Vec<Profile>,
     /// The profiles that failed.

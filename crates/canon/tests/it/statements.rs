@@ -34,6 +34,9 @@ fn conditions() -> Conditions {
         environment: "staging".to_owned(),
         endpoint: Some("https://agent.example/a2a".to_owned()),
         spki_sha256: None,
+        connect_to: [("agent.example:443".to_owned(), "127.0.0.1:9100".to_owned())].into(),
+        trust_roots: Some(Digest::of(b"roots")),
+        producer_digest_source: None,
         profiles_passed: vec![profile("a2a-jsonrpc-1.0")],
         profiles_failed: vec![profile("a2a-grpc-1.0/user/standard")],
     }

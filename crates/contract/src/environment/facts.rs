@@ -1,4 +1,4 @@
-//! What the judge may know of an environment: no secrets, no addresses.
+//! What the judge may know of an environment: no secrets.
 
 use ostiary_record::{EnvironmentFacts, SubjectFacts, run::CredentialKind};
 
@@ -7,7 +7,8 @@ use super::{Environment, Subject};
 // === impl Environment ===
 
 impl Environment {
-    /// The facts that go into a run. What only the run finds out (endpoint, key, kinds of effect really observed) is left
+    /// The facts that go into a run. What only the run finds out (endpoint, key, digests of files, kinds of effect
+    /// really observed) is left
     /// for the run to fill in.
     #[must_use]
     pub fn facts(&self) -> EnvironmentFacts {
@@ -17,6 +18,7 @@ impl Environment {
             cleared_effects: self.cleared_effects.iter().map(|r| r.as_str().to_owned()).collect(),
             parts: self.parts.iter().map(|(name, part)| (name.clone(), part.as_str().to_owned())).collect(),
             subjects: self.subjects.iter().map(|(name, subject)| (name.clone(), subject.facts())).collect(),
+            connect_to: self.connect_to.clone(),
             ..EnvironmentFacts::default()
         }
     }

@@ -71,7 +71,11 @@ fn same_environment(run: &Run, job: &Job, registered: &[u8]) -> Result<(), RunEr
         && told.strictness == known.strictness
         && told.cleared_effects == known.cleared_effects
         && told.parts == known.parts
-        && told.subjects == known.subjects;
+        && told.subjects == known.subjects
+        && told.connect_to == known.connect_to
+        && told.producer_digest_source == known.producer_digest_source
+        && told.artifact_digest.is_some() == environment.artifact.is_some()
+        && told.trust_roots.is_some() == environment.trust_roots.is_some();
     if same { Ok(()) } else { Err(RunError::Environment(job.environment.to_string())) }
 }
 

@@ -40,6 +40,9 @@ pub(super) fn of_run(judged: &JudgedRun<'_>, decision: &GateDecision) -> TestRes
         environment: judged.run.environment.name.clone(),
         endpoint: judged.run.environment.endpoint.clone(),
         spki_sha256: judged.run.environment.spki_sha256.clone(),
+        connect_to: judged.run.environment.connect_to.clone(),
+        trust_roots: judged.run.environment.trust_roots.as_deref().and_then(|text| text.parse().ok()),
+        producer_digest_source: Some(judged.report.producer_digest_source),
         profiles_passed: decision.profiles_passed.clone(),
         profiles_failed: decision.profiles_failed.clone(),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ostiary_canon::Profile;
-use ostiary_record::{DigestSource, Finding, Layer, Outcome};
+use ostiary_record::{DigestSource, EnvironmentFacts, Finding, Layer, Outcome};
 use serde_json::Value;
 
 use crate::{
@@ -68,7 +68,7 @@ fn profiles(scene: &Scene<'_>, outcomes: &Outcomes) -> Vec<String> {
 }
 
 fn digests(scene: &Scene<'_>) -> Option<String> {
-    let source = scene.run.environment.producer_digest_source.unwrap_or(DigestSource::Declared);
+    let source = scene.producer_source();
     let known = scene.bundle.contract.producer.digest().is_some();
     match source {
         _ if !known => Some("which artifact runs (no digest)".to_owned()),
@@ -117,8 +117,23 @@ fn environment(scene: &Scene<'_>) -> Vec<String> {
     if environment.observed.is_empty() {
         out.push("effects (no observer watched)".to_owned());
     }
+    out.extend(target(environment));
     if environment.strictness == "development" {
         out.push("https, public addresses and media types as production demands them".to_owned());
+    }
+    out
+}
+
+/// What is not shown about who answered, where the way to it is the environment's own (B-05).
+fn target(environment: &EnvironmentFacts) -> Vec<String> {
+    let mut out = Vec::new();
+    if environment.endpoint.is_some() && environment.spki_sha256.is_none() {
+        out.push("who answered (plain http has no server key)".to_owned());
+    }
+    let led = environment.connect_to.iter();
+    out.extend(led.map(|(from, to)| format!("where {from} leads by its name (connections were led to {to})")));
+    if let Some(roots) = &environment.trust_roots {
+        out.push(format!("what public authorities say of the server's key (own trust roots {roots})"));
     }
     out
 }

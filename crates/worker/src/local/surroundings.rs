@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ostiary_canon::Digest;
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
 use ostiary_record::{EnvironmentFacts, ports::States};
 use ostiary_verify::{Allowance, Ports};
@@ -55,7 +56,15 @@ impl Surroundings {
             concurrency: CONCURRENCY,
         };
         let card_url = environment.a2a.as_ref().map(|a2a| a2a.card_url.value.clone());
-        Ok(Self { ports, card_url, facts: environment.facts(), allowance })
+        let artifact = environment.artifact.as_ref();
+        let artifact = artifact.map(|a| identity::read_file(place, &a.path.value, "`artifact`")).transpose()?;
+        let digest = |bytes: &Vec<u8>| Digest::of(bytes).to_string();
+        let facts = EnvironmentFacts {
+            artifact_digest: artifact.as_ref().map(digest),
+            trust_roots: settings.trust_roots.as_ref().map(digest),
+            ..environment.facts()
+        };
+        Ok(Self { ports, card_url, facts, allowance })
     }
 }
 
