@@ -66,7 +66,12 @@ impl Printed {
     /// The SARIF document, valid by its schema.
     fn sarif(&self) -> Result<Value> {
         let schema = fs::read(root().join(SARIF_SCHEMA)).context("run `cargo xtask setup`")?;
-        let validator = jsonschema::validator_for(&serde_json::from_slice(&schema)?)?;
+        let mut schema: Value = serde_json::from_slice(&schema)?;
+        for of in ["run", "toolComponent"] {
+            // a pattern with a bracket too many, which is a regular expression to some readers only; we name no language
+            schema["definitions"][of]["properties"]["language"] = json!({"not": {}});
+        }
+        let validator = jsonschema::validator_for(&schema)?;
         let log: Value = serde_json::from_str(self.text("sarif"))?;
         let wrong: Vec<String> = validator.iter_errors(&log).map(|e| format!("{}: {e}", e.instance_path())).collect();
         ensure!(wrong.is_empty(), "{wrong:#?}\n{log:#}");

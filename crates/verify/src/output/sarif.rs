@@ -165,9 +165,10 @@ fn locations(subject: &Subject<'_>, place: &Place) -> Value {
     if location.is_empty() { json!([]) } else { json!([location]) }
 }
 
-/// A path as a relative reference (RFC 3986 §4.2): what is no unreserved character is escaped.
+/// A path as a relative reference (RFC 3986 §4.2), or as `file` URI where it is absolute: what is no unreserved
+/// character is escaped.
 fn uri(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
+    let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.trim_start_matches("./").bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
