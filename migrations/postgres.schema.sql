@@ -82,7 +82,8 @@ CREATE TABLE public.evidence (
     verified_at bigint NOT NULL,
     expires_at bigint NOT NULL,
     standing text NOT NULL,
-    recorded bigint NOT NULL
+    recorded bigint NOT NULL,
+    waived text DEFAULT '[]'::text NOT NULL
 );
 
 CREATE TABLE public.holds (
@@ -138,7 +139,8 @@ CREATE TABLE public.leases (
 
 CREATE TABLE public.namespaces (
     name text NOT NULL COLLATE pg_catalog."C",
-    enforcement text NOT NULL
+    enforcement text NOT NULL,
+    reason text
 );
 
 CREATE TABLE public.objects (
@@ -199,7 +201,18 @@ CREATE TABLE public.versions (
     failing text NOT NULL,
     revision bigint NOT NULL,
     row_version bigint NOT NULL,
+    class text DEFAULT 'full'::text NOT NULL,
     CONSTRAINT versions_state_check CHECK ((state = ANY (ARRAY['DRAFT'::text, 'STATIC_VALIDATED'::text, 'CONFORMANCE_VERIFIED'::text, 'SECURITY_VERIFIED'::text, 'REGISTRY_ADMITTED'::text, 'CANARY'::text, 'ACTIVE'::text, 'QUARANTINED'::text, 'REJECTED'::text, 'DEPRECATED'::text])))
+);
+
+CREATE TABLE public.waivers (
+    id text NOT NULL COLLATE pg_catalog."C",
+    agent text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    request text NOT NULL,
+    granted text,
+    revoked text,
+    asked_revision bigint NOT NULL
 );
 
 ALTER TABLE ONLY public.agents
@@ -259,6 +272,9 @@ ALTER TABLE ONLY public.tokens
 ALTER TABLE ONLY public.versions
     ADD CONSTRAINT versions_pkey PRIMARY KEY (agent, label, attempt);
 
+ALTER TABLE ONLY public.waivers
+    ADD CONSTRAINT waivers_pkey PRIMARY KEY (id);
+
 CREATE INDEX agents_by_namespace ON public.agents USING btree (namespace);
 
 CREATE INDEX approvals_by_version ON public.approvals USING btree (agent, label, attempt, given_revision);
@@ -280,6 +296,8 @@ CREATE UNIQUE INDEX versions_one_active ON public.versions USING btree (agent) W
 CREATE UNIQUE INDEX versions_one_canary ON public.versions USING btree (agent) WHERE (state = 'CANARY'::text);
 
 CREATE UNIQUE INDEX versions_one_open_try ON public.versions USING btree (agent, label) WHERE (state <> ALL (ARRAY['REJECTED'::text, 'DEPRECATED'::text]));
+
+CREATE INDEX waivers_by_label ON public.waivers USING btree (agent, label, asked_revision);
 
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON public.audit FOR EACH ROW EXECUTE FUNCTION public.is_append_only();
 

@@ -80,7 +80,7 @@ CREATE TABLE evidence (
     verified_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     standing TEXT NOT NULL,
-    recorded INTEGER NOT NULL,
+    recorded INTEGER NOT NULL, waived TEXT NOT NULL DEFAULT '[]',
     FOREIGN KEY (agent, label, attempt) REFERENCES versions (agent, label, attempt)
 );
 
@@ -141,7 +141,7 @@ CREATE TABLE leases (
 CREATE TABLE namespaces (
     name TEXT PRIMARY KEY NOT NULL,
     enforcement TEXT NOT NULL
-);
+, reason TEXT);
 
 CREATE TABLE objects (
     digest TEXT PRIMARY KEY NOT NULL,
@@ -202,8 +202,18 @@ CREATE TABLE versions (
     newest_evidence TEXT,
     failing TEXT NOT NULL,
     revision INTEGER NOT NULL,
-    row_version INTEGER NOT NULL,
+    row_version INTEGER NOT NULL, class TEXT NOT NULL DEFAULT 'full',
     PRIMARY KEY (agent, label, attempt)
+);
+
+CREATE TABLE waivers (
+    id TEXT PRIMARY KEY NOT NULL,
+    agent TEXT NOT NULL,
+    label TEXT NOT NULL,
+    request TEXT NOT NULL,
+    granted TEXT,
+    revoked TEXT,
+    asked_revision INTEGER NOT NULL
 );
 
 CREATE INDEX agents_by_namespace ON agents (namespace);
@@ -227,3 +237,5 @@ CREATE UNIQUE INDEX versions_one_active ON versions (agent) WHERE state = 'ACTIV
 CREATE UNIQUE INDEX versions_one_canary ON versions (agent) WHERE state = 'CANARY';
 
 CREATE UNIQUE INDEX versions_one_open_try ON versions (agent, label) WHERE state NOT IN ('REJECTED', 'DEPRECATED');
+
+CREATE INDEX waivers_by_label ON waivers (agent, label, asked_revision);

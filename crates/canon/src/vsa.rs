@@ -178,6 +178,7 @@ mod tests {
             environment: "staging".to_owned(),
             revision: Revision(7),
             class: AdmissionClass::Full,
+            waived: vec![],
         }
     }
 

@@ -87,6 +87,12 @@ pub enum AuditAction {
     RequestGate,
     /// An approval was given.
     Approve,
+    /// A waiver was asked for.
+    RequestWaiver,
+    /// A second person granted a waiver.
+    GrantWaiver,
+    /// A waiver was revoked, and what rests on it called in.
+    RevokeWaiver,
     /// A namespace was made or changed.
     PutNamespace,
     /// An agent was made or changed.

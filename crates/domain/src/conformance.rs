@@ -17,6 +17,7 @@ pub mod lifecycle;
 pub mod queue;
 pub mod race;
 pub mod registry;
+pub mod waivers;
 pub mod world;
 
 /// A place where one database lives for the length of one test.
@@ -62,6 +63,8 @@ macro_rules! store_conformance {
                 one_open_job_for_each_gate, only_wanted_gates_are_claimed;
             feed: every_revision_appears_in_the_feed, a_stretch_ends_with_a_whole_revision,
                 a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one;
+            waivers: a_waiver_is_two_peoples_word, a_revoked_waiver_calls_in_what_rests_on_it,
+                two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
                 a_moved_entry_is_found, a_cut_chain_is_found;
             registry: rows_come_back_as_they_were_put, tokens_are_found_by_digest_until_revoked,

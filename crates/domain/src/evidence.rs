@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     names::{EvidenceId, VersionRef},
     subject::Subject,
+    waiver::Waived,
 };
 
 /// One piece of evidence, with the original bytes of its envelope.
@@ -26,6 +27,8 @@ pub struct EvidenceRecord {
     pub profiles_passed: Vec<Profile>,
     /// The profiles in which something failed.
     pub profiles_failed: Vec<Profile>,
+    /// What was waived: it stands against the version, and did not stop the gate.
+    pub waived: Vec<Waived>,
     /// What was measured.
     pub subject: Subject,
     /// The policy it was judged by.
@@ -73,6 +76,8 @@ pub struct NewEvidence {
     pub profiles_passed: Vec<Profile>,
     /// The profiles in which something failed.
     pub profiles_failed: Vec<Profile>,
+    /// What was waived: it stands against the version, and did not stop the gate.
+    pub waived: Vec<Waived>,
     /// What was measured.
     pub subject: Subject,
     /// The policy it was judged by.
@@ -140,6 +145,7 @@ impl NewEvidence {
             outcome: self.outcome,
             profiles_passed: self.profiles_passed,
             profiles_failed: self.profiles_failed,
+            waived: self.waived,
             subject: self.subject,
             policy: self.policy,
             harness: self.harness,

@@ -10,7 +10,9 @@ use crate::{
     evidence::EvidenceRecord,
     policy::Policy,
     subject::Subject,
+    names::WaiverId,
     version::Version,
+    waiver::{Waived, Waiver},
 };
 
 mod admission;
@@ -36,6 +38,8 @@ pub struct GateFacts<'a> {
     pub live_card: Option<LiveCard>,
     /// The approvals of the version.
     pub approvals: &'a [Approval],
+    /// The waivers of the label, whatever their standing.
+    pub waivers: &'a [Waiver],
 }
 
 /// A judged run.
@@ -69,6 +73,9 @@ pub struct GateDecision {
     pub profiles_passed: Vec<Profile>,
     /// Profiles in which something failed.
     pub profiles_failed: Vec<Profile>,
+    /// Findings against the version that waivers took out of the reasons; never counted as passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<Waived>,
 }
 
 /// How a gate's judgement ends.
@@ -184,6 +191,13 @@ pub enum GateReason {
         /// When it ran out.
         expired_at: Timestamp,
     },
+    /// An earlier gate's PASS rests on a waiver that ended.
+    WaiverEnded {
+        /// The earlier gate.
+        gate: Gate,
+        /// The waiver.
+        waiver: WaiverId,
+    },
     /// A hold stands in the way.
     Held {
         /// The kind of hold.
@@ -215,20 +229,21 @@ pub fn judge_gate(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp) -> Gat
     }
     let profiles = match facts.gate {
         Gate::Admission => admission::judge(facts, policy, now, &mut reasons),
-        Gate::Static | Gate::Conformance | Gate::Security => findings::judge(facts, rule, &mut reasons),
+        Gate::Static | Gate::Conformance | Gate::Security => findings::judge(facts, (rule, policy), now, &mut reasons),
         Gate::Canary | Gate::Active => {
             freshness::judge(facts, policy, now, &mut reasons);
-            findings::judge(facts, rule, &mut reasons)
+            findings::judge(facts, (rule, policy), now, &mut reasons)
         }
     };
     GateDecision::of(reasons, profiles)
 }
 
-/// Who passed and who failed.
+/// Who passed and who failed, and in spite of what.
 #[derive(Clone, Debug, Default)]
 struct Profiles {
     passed: Vec<Profile>,
     failed: Vec<Profile>,
+    waived: Vec<Waived>,
 }
 
 // === impl GateDecision ===
@@ -236,7 +251,8 @@ struct Profiles {
 impl GateDecision {
     fn of(reasons: Vec<GateReason>, profiles: Profiles) -> Self {
         let outcome = reasons.iter().map(GateReason::outcome).max().unwrap_or(GateOutcome::Pass);
-        Self { outcome, reasons, profiles_passed: profiles.passed, profiles_failed: profiles.failed }
+        let Profiles { passed, failed, waived } = profiles;
+        Self { outcome, reasons, profiles_passed: passed, profiles_failed: failed, waived }
     }
 }
 
@@ -264,6 +280,7 @@ impl GateReason {
             Self::CardNotFetched => "CARD_NOT_FETCHED",
             Self::CardChanged { .. } => "CARD_DIGEST_MISMATCH",
             Self::AuthorizationExpired { .. } => "AUTHORIZATION_EXPIRED",
+            Self::WaiverEnded { .. } => "WAIVER_ENDED",
             Self::Held { .. } => "HELD",
             Self::ApprovalMissing { .. } => "APPROVAL_MISSING",
         }
@@ -288,6 +305,7 @@ impl GateReason {
             | Self::EvidenceMissing { .. }
             | Self::EvidenceExpired { .. }
             | Self::ProfileNotVerified { .. }
+            | Self::WaiverEnded { .. }
             | Self::CardNotFetched => GateOutcome::Inconclusive,
             Self::GateOutOfOrder { .. }
             | Self::AuthorizationExpired { .. }

@@ -29,6 +29,7 @@ pub mod route;
 pub mod sample;
 pub mod subject;
 pub mod version;
+pub mod waiver;
 
 pub use approval::{Approval, Edge};
 pub use audit::{AuditAction, AuditDraft, AuditEntry, AuditError};
@@ -41,11 +42,14 @@ pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
 pub use names::{
     Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, RowVersion, VersionRef,
+    WaiverId,
 };
 pub use ostiary_admission::{Enforcement, Mode};
+pub use ostiary_canon::intoto::AdmissionClass;
 pub use policy::{GateRule, Policy};
 pub use ports::{Clock, Conflict, Ids, Refusal, Signer, Store, StoreError};
 pub use projection::project;
 pub use route::{Previous, Route};
 pub use subject::{Authorization, GatePass, Subject};
 pub use version::Version;
+pub use waiver::{Waived, Waiver};

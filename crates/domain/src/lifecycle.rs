@@ -286,6 +286,22 @@ impl State {
         }
     }
 
+    /// The registry's word, to be called in. No edge: the state stays what it is.
+    pub(crate) const fn word_mut(&mut self) -> Option<&mut Authorization> {
+        match self {
+            Self::Draft
+            | Self::Rejected { .. }
+            | Self::StaticValidated { .. }
+            | Self::ConformanceVerified { .. }
+            | Self::SecurityVerified { .. } => None,
+            Self::RegistryAdmitted { admitted, .. }
+            | Self::Canary { admitted, .. }
+            | Self::Active { admitted, .. }
+            | Self::Quarantined { admitted, .. }
+            | Self::Deprecated { admitted, .. } => Some(&mut admitted.authorization),
+        }
+    }
+
     /// The gate that would move the version on, if there is one.
     #[must_use]
     pub const fn next_gate(&self) -> Option<Gate> {

@@ -39,6 +39,8 @@ id! {
     HoldId;
     /// One approval.
     ApprovalId;
+    /// One waiver.
+    WaiverId;
     /// A registered verification environment, by its name.
     EnvironmentName;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use ostiary_canon::Digest;
+use ostiary_canon::{Digest, intoto::AdmissionClass};
 use ostiary_record::{CheckId, Gate, Layer};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,10 @@ pub struct Policy {
     pub rollback_window_seconds: u32,
     /// The share of cohorts that a canary serves, in hundredths of a percent.
     pub canary_weight: u16,
+    /// Layers that a version of the reduced class may go without a PASS in, because nobody can observe what they are
+    /// about (L-09). A FAIL in one counts as ever.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reduced_may_lack: Vec<Layer>,
 }
 
 /// What one gate requires.
@@ -58,7 +62,7 @@ impl Policy {
     /// Policy 1: declaration; schema and protocol; authorization. Behaviour and time stand as not verified until policy 2.
     #[must_use]
     pub fn one() -> Self {
-        use Layer::{Authorization, Declaration, Protocol, Schema};
+        use Layer::{Authorization, Behavior, Declaration, Protocol, Schema, Temporal};
         let mut gates = BTreeMap::new();
         gates.insert(Gate::Static, GateRule::of(&[Declaration], &[], STATIC_CHECKS));
         gates.insert(Gate::Conformance, GateRule::of(&[Schema, Protocol], &[Protocol], CONFORMANCE_CHECKS));
@@ -75,6 +79,7 @@ impl Policy {
             fresh_run_max_age_seconds: HOUR,
             rollback_window_seconds: WEEK,
             canary_weight: TENTH,
+            reduced_may_lack: vec![Behavior, Temporal],
         }
     }
 
@@ -91,10 +96,21 @@ impl Policy {
         self.gates.get(&gate)
     }
 
-    /// How many people must consent to `edge`.
+    /// How many people must consent to `edge` for a version of `class`: somebody always answers for what is not seen.
     #[must_use]
-    pub fn approvals_for(&self, edge: Edge) -> usize {
-        self.approvals.get(&edge).map_or(0, |n| usize::try_from(*n).unwrap_or(usize::MAX))
+    pub fn approvals_for(&self, edge: Edge, class: AdmissionClass) -> usize {
+        let named = self.approvals.get(&edge).map_or(0, |n| usize::try_from(*n).unwrap_or(usize::MAX));
+        match (class, edge) {
+            (AdmissionClass::Reduced, Edge::Admission) => named.max(1),
+            (AdmissionClass::Reduced | AdmissionClass::Full, _) => named,
+        }
+    }
+
+    /// The layers that `rule` requires of a version of `class`.
+    #[must_use]
+    pub fn layers<'a>(&self, rule: &'a GateRule, class: AdmissionClass) -> Vec<&'a Layer> {
+        let may_lack = |layer: &Layer| class == AdmissionClass::Reduced && self.reduced_may_lack.contains(layer);
+        rule.layers.iter().filter(|layer| !may_lack(layer)).collect()
     }
 
     /// How long a replaced version may come back.

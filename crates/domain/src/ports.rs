@@ -17,11 +17,12 @@ use crate::{
     evidence::EvidenceRecord,
     failpoint::{Failpoints, NoFailpoints},
     job::{Job, Lease, NewJob},
-    names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef},
+    names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef, WaiverId},
     policy::Policy,
     registry::{Agent, EnvironmentRecord, Namespace, Token},
     route::Route,
     version::{Submission, Told, Version},
+    waiver::{NewGrant, NewWaiver, Waiver},
 };
 
 pub use command::{
@@ -37,12 +38,23 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Everything the server needs kept. One implementation a database; all pass one conformance suite.
 pub trait Store:
-    Versions + Queue + Evidence + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
+    Versions + Queue + Evidence + Waivers + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
 {
 }
 
 impl<S> Store for S where
-    S: Versions + Queue + Evidence + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
+    S: Versions
+        + Queue
+        + Evidence
+        + Waivers
+        + Registry
+        + Objects
+        + Policies
+        + AuditLog
+        + Feed
+        + fmt::Debug
+        + Send
+        + Sync,
 {
 }
 
@@ -103,6 +115,20 @@ pub trait Evidence {
     fn approvals_of<'a>(&'a self, version: &'a VersionRef) -> Answer<'a, Vec<Approval>>;
     /// Records an approval, if it may be given.
     fn approve(&self, approve: NewApproval) -> Answer<'_, Approval>;
+}
+
+/// Waivers, by the label that they are about.
+pub trait Waivers {
+    /// Records that somebody asks for a waiver.
+    fn request_waiver(&self, new: NewWaiver) -> Answer<'_, Waiver>;
+    /// Records the second person's word.
+    fn grant_waiver(&self, grant: NewGrant) -> Answer<'_, Waiver>;
+    /// Ends a waiver, and calls in every authorization that rests on it.
+    fn revoke_waiver<'a>(&'a self, id: &'a WaiverId, by: Actor, reason: &'a str) -> Answer<'a, Waiver>;
+    /// One waiver.
+    fn waiver<'a>(&'a self, id: &'a WaiverId) -> Answer<'a, Option<Waiver>>;
+    /// All waivers of a label, oldest first.
+    fn waivers_of<'a>(&'a self, agent: &'a AgentId, label: &'a VersionLabel) -> Answer<'a, Vec<Waiver>>;
 }
 
 /// Namespaces, agents, environments, tokens.

@@ -1,13 +1,14 @@
 //! What routers are told about a version: the admission record, without the facts that only we need.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ostiary_admission as admission;
-use ostiary_admission::{AdmissionClass, AdmissionRecord, Evidence, ProfileGrant, SignatureStatus, Sunset};
+use ostiary_admission::{AdmissionRecord, Evidence, ProfileGrant, SignatureStatus, Sunset};
 
 use crate::{
     hold::{Hold, HoldKind, Scope},
     lifecycle::{Admitted, State},
+    subject::Authorization,
     version::Version,
 };
 
@@ -24,7 +25,7 @@ pub fn project(version: &Version, signature: SignatureStatus) -> AdmissionRecord
         holds: version.holds.iter().map(hold).collect(),
         // Nobody is registered as a consumer yet, so a sunset serves nobody: the empty list denies.
         sunset: sunset.map(|until| Box::new(Sunset { until, consumers: Box::default() })),
-        waived: None,
+        waived: version.state.admitted().and_then(|admitted| waived(&admitted.authorization)),
         revision: version.revision,
     }
 }
@@ -59,11 +60,17 @@ fn evidence(version: &Version, admitted: &Admitted, signature: SignatureStatus) 
         verified_at: word.not_before,
         expires_at: word.expires_at,
         profiles: word.profiles.iter().map(grant).collect(),
-        class: AdmissionClass::Full,
+        class: version.class,
         signature,
-        stale: false,
+        stale: word.called_in.is_some(),
         failed: fails_everywhere(version),
     }
+}
+
+/// The names of the waived checks, each once; `None` for none.
+fn waived(word: &Authorization) -> Option<Arc<[Box<str>]>> {
+    let names: BTreeSet<&str> = word.waived.iter().map(|w| w.check.0.as_str()).collect();
+    (!names.is_empty()).then(|| names.into_iter().map(Box::from).collect())
 }
 
 /// A failure that a hold confines to a profile speaks through that hold; any other one speaks for all.

@@ -15,6 +15,8 @@ pub struct Namespace {
     pub name: String,
     /// How hard.
     pub enforcement: Enforcement,
+    /// Why it is not enforced, as whoever softened it says.
+    pub reason: Option<String>,
 }
 
 /// An agent.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use ostiary_canon::{AgentId, Digest, Profile, Revision};
+use ostiary_canon::{AgentId, Digest, Profile, Revision, intoto::AdmissionClass};
 use ostiary_record::{
     CheckId, DigestSource, EventRef, Finding, Gate, Layer, Missing, NonEmpty, Outcome, ReasonCode, Seq, Severity,
     Strength, Verdict,
@@ -11,10 +11,11 @@ use ostiary_record::{
 use crate::{
     evidence::NewEvidence,
     lifecycle::{Admitted, AdmittedState, Rejection, RollbackWindow, State},
-    names::{Actor, Attempt, EnvironmentName, EvidenceId, Moment, VersionRef},
+    names::{Actor, Attempt, EnvironmentName, EvidenceId, Moment, VersionRef, WaiverId},
     policy::Policy,
     subject::{Authorization, GatePass, Subject},
     version::{Submission, Version},
+    waiver::{Grant, NewWaiver, Waiver},
 };
 
 /// The instant that samples begin at.
@@ -83,6 +84,8 @@ pub fn authorization() -> Authorization {
         verified_at: start(),
         not_before: start(),
         expires_at: hour(7 * 24),
+        waived: Vec::new(),
+        called_in: None,
     }
 }
 
@@ -111,6 +114,7 @@ pub fn submission(label: &str) -> Submission {
         bundle: bundle(label),
         activated: vec![profile()],
         environment: EnvironmentName("staging".into()),
+        class: AdmissionClass::Full,
         by: publisher(),
         change_reason: Some("first".into()),
         implementation_diff: None,
@@ -174,6 +178,7 @@ pub fn evidence(label: &str, gate: Gate, outcome: Outcome, hours: i64) -> NewEvi
         outcome,
         profiles_passed: profiles(Outcome::Pass),
         profiles_failed: profiles(Outcome::Fail),
+        waived: Vec::new(),
         subject: subject(label),
         policy: Policy::one().digest(),
         harness: "ostiary 0.0.0".into(),
@@ -224,4 +229,39 @@ pub fn finding(layer: Layer, outcome: Outcome, profile: Option<Profile>) -> Find
         covers: Vec::new(),
         consumers_affected: Vec::new(),
     }
+}
+
+/// Another person who answers for things.
+#[must_use]
+pub fn approver() -> Actor {
+    Actor::person("risk@acme")
+}
+
+/// A waiver of `check` for the version labelled `label`, asked for by the operator, until 24 hours after the start.
+#[must_use]
+pub fn new_waiver(label: &str, check: &str) -> NewWaiver {
+    NewWaiver {
+        id: WaiverId(format!("waiver of {check}")),
+        agent: agent(),
+        label: label.parse().expect("a label"),
+        check: CheckId(check.to_owned()),
+        profile: None,
+        manifest: subject(label).manifest,
+        policy: Policy::one().digest(),
+        reason: "mended next week".into(),
+        by: operator(),
+        expires_at: hour(24),
+    }
+}
+
+/// The same, granted by the approver.
+#[must_use]
+pub fn waiver(label: &str, check: &str) -> Waiver {
+    let grant = Grant {
+        by: approver(),
+        reason: "seen".into(),
+        at: moment(0, 4),
+        envelope: "{}".into(),
+    };
+    Waiver { granted: Some(grant), ..new_waiver(label, check).asked(moment(0, 3)) }
 }

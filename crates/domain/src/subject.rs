@@ -5,7 +5,10 @@ use ostiary_canon::{Digest, Profile};
 use ostiary_record::DigestSource;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{EvidenceId, Moment};
+use crate::{
+    names::{EvidenceId, Moment},
+    waiver::Waived,
+};
 
 /// The one subject of all evidence of a version: its manifest's digest, with the digests that the manifest holds (P-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,4 +53,20 @@ pub struct Authorization {
     pub not_before: Timestamp,
     /// Until when, at most the earliest expiry of what it rests on.
     pub expires_at: Timestamp,
+    /// What it rests on that did not pass and was waived; routers are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<Waived>,
+    /// When it was called in, because a waiver that it rests on was revoked. It entitles to nothing from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_in: Option<Moment>,
+}
+
+// === impl Authorization ===
+
+impl Authorization {
+    /// Whether it holds at `now`.
+    #[must_use]
+    pub fn holds_at(&self, now: Timestamp) -> bool {
+        self.called_in.is_none() && self.not_before <= now && now < self.expires_at
+    }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use ostiary_admission::Enforcement;
-use ostiary_canon::{Digest, Profile, Revision};
+use ostiary_canon::{Digest, Profile, Revision, intoto::AdmissionClass};
 use ostiary_record::{Gate, Outcome};
 
 use crate::{
     hold::Hold,
     lifecycle::{Event, State, TransitionError},
-    names::{Actor, EnvironmentName, EvidenceId, Moment, RowVersion, VersionRef},
+    names::{Actor, EnvironmentName, EvidenceId, Moment, RowVersion, VersionRef, WaiverId},
 };
 
 /// One try of a version.
@@ -28,6 +28,8 @@ pub struct Version {
     pub activated: Vec<Profile>,
     /// Where it is verified.
     pub environment: EnvironmentName,
+    /// How complete its evidence is to be: `reduced` lacks what nobody can observe, and a person answers for it.
+    pub class: AdmissionClass,
     /// Who submitted it.
     pub submitted_by: Actor,
     /// When.
@@ -55,6 +57,8 @@ pub struct Submission {
     pub activated: Vec<Profile>,
     /// Where it is verified.
     pub environment: EnvironmentName,
+    /// How complete its evidence is to be.
+    pub class: AdmissionClass,
     /// Who submits it.
     pub by: Actor,
     /// Why it differs from the version before.
@@ -78,7 +82,7 @@ impl Version {
     /// A new try, in DRAFT.
     #[must_use]
     pub fn submitted(key: VersionRef, submission: Submission, at: Moment) -> Self {
-        let Submission { bundle, mut activated, environment, by, change_reason, implementation_diff } = submission;
+        let Submission { bundle, mut activated, environment, class, by, change_reason, implementation_diff } = submission;
         activated.sort();
         activated.dedup();
         Self {
@@ -88,6 +92,7 @@ impl Version {
             bundle,
             activated,
             environment,
+            class,
             submitted_by: by,
             submitted_at: at,
             change_reason,
@@ -130,8 +135,16 @@ impl Version {
     /// Whether the registry's word for it holds at `now`.
     #[must_use]
     pub fn is_authorized(&self, now: Timestamp) -> bool {
-        let word = self.state.admitted().map(|a| &a.authorization);
-        word.is_some_and(|w| w.not_before <= now && now < w.expires_at)
+        self.state.admitted().is_some_and(|admitted| admitted.authorization.holds_at(now))
+    }
+
+    /// Calls in the registry's word where it rests on `waiver`; says whether it did.
+    pub fn call_in(&mut self, waiver: &WaiverId, at: Moment) -> bool {
+        let word = self.state.word_mut().filter(|word| word.called_in.is_none());
+        let Some(word) = word.filter(|word| word.waived.iter().any(|w| w.waiver == *waiver)) else { return false };
+        word.called_in = Some(at);
+        self.revision = at.revision;
+        true
     }
 }
 

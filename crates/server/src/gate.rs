@@ -13,6 +13,7 @@ pub mod lenience;
 mod measure;
 mod run;
 mod statement;
+mod waived;
 
 use std::sync::Arc;
 

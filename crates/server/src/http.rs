@@ -23,6 +23,7 @@ pub mod policies;
 pub mod problems;
 pub mod rights;
 pub mod versions;
+pub mod waivers;
 
 use std::sync::Arc;
 
@@ -131,6 +132,10 @@ fn lifecycle() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(acts::rollback::rollback))
         .routes(routes!(acts::abort_canary::abort_canary))
         .routes(routes!(approvals::give::give, approvals::list::list))
+        .routes(routes!(waivers::request::request, waivers::list::list))
+        .routes(routes!(waivers::get::get))
+        .routes(routes!(waivers::grant::grant))
+        .routes(routes!(waivers::revoke::revoke))
         .routes(routes!(holds::set::set, holds::list::list))
         .routes(routes!(holds::lift::lift))
 }

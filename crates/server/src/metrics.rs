@@ -15,7 +15,7 @@ use ostiary_admission::DecisionReason;
 #[derive(Debug, Default)]
 pub struct Metrics {
     decisions: [AtomicU64; DECISIONS],
-    would_deny: AtomicU64,
+    would_deny: [AtomicU64; DECISIONS],
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     gates: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     commits_lost: AtomicU64,
@@ -38,11 +38,11 @@ const DECISIONS: usize = DecisionReason::ALL.len();
 // === impl Metrics ===
 
 impl Metrics {
-    /// Counts one answer to a router.
-    pub fn decided(&self, reason: DecisionReason) {
+    /// Counts one answer to a router, and what would have denied, were the namespace enforced.
+    pub fn decided(&self, reason: DecisionReason, would_deny: Option<DecisionReason>) {
         self.decisions[reason as usize].fetch_add(1, Ordering::Relaxed);
-        if reason == DecisionReason::AllowedWouldDeny {
-            self.would_deny.fetch_add(1, Ordering::Relaxed);
+        if let Some(would_be) = would_deny {
+            self.would_deny[would_be as usize].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -88,12 +88,12 @@ impl Metrics {
         for ((gate, outcome), count) in &*self.gates.lock().unwrap_or_else(PoisonError::into_inner) {
             page.line("ostiary_gates_total", &[("gate", *gate), ("outcome", *outcome)], *count);
         }
-        page.single(
-            "ostiary_would_deny_total",
-            "counter",
-            "Answers that would deny, were the namespace enforced.",
-            self.would_deny.load(Ordering::Relaxed),
-        );
+        let help = "Answers that would deny for this reason, were the namespace enforced.";
+        page.head("ostiary_would_deny_total", "counter", help);
+        for reason in DecisionReason::ALL {
+            let count = self.would_deny[reason as usize].load(Ordering::Relaxed);
+            page.line("ostiary_would_deny_total", &[("reason", reason.as_str())], count);
+        }
         page.single(
             "ostiary_commits_lost_total",
             "counter",

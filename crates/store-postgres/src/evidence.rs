@@ -34,6 +34,7 @@ struct Columns {
     expires_at: i64,
     standing: String,
     recorded: i64,
+    waived: String,
 }
 
 /// Selects whole rows: one list of columns for every condition.
@@ -42,7 +43,8 @@ macro_rules! select {
         sqlx::query_as!(
             Columns,
             "SELECT id, agent, label, attempt, gate, outcome, profiles_passed, profiles_failed, subject, policy, harness,
-                    environment, run, run_started, envelope, verified_at, expires_at, standing, recorded
+                    environment, run, run_started, envelope, verified_at, expires_at, standing, recorded,
+                    waived
              FROM evidence " + $condition,
             $($bound),*
         )
@@ -76,7 +78,7 @@ async fn load(mut db: Db<'_>, id: &EvidenceId) -> Result<Option<EvidenceRecord>,
     db.ok(found)?.map(EvidenceRecord::try_from).transpose()
 }
 
-async fn of_version(mut db: Db<'_>, version: &VersionRef) -> Result<Vec<EvidenceRecord>, StoreError> {
+pub(crate) async fn of_version(mut db: Db<'_>, version: &VersionRef) -> Result<Vec<EvidenceRecord>, StoreError> {
     let (agent, label, attempt) = (version.agent.as_str(), version.label.as_str(), i64::from(version.attempt.0));
     let query = select!("WHERE agent = $1 AND label = $2 AND attempt = $3 ORDER BY recorded", agent, label, attempt);
     let found = query.fetch_all(db.conn()).await;
@@ -92,12 +94,12 @@ pub(crate) async fn insert(mut db: Db<'_>, e: &EvidenceRecord) -> Result<(), Sto
     let (subject, policy) = (json(&e.subject), e.policy.to_string());
     let (run, started) = (e.run.map(|d| d.to_string()), int(e.run_started.0));
     let (envelope, verified_at, expires_at) = (e.envelope.as_ref(), nanos(e.verified_at), nanos(e.expires_at));
-    let recorded = int(e.recorded.0);
+    let (recorded, waived) = (int(e.recorded.0), json(&e.waived));
     let query = sqlx::query!(
         "INSERT INTO evidence (id, agent, label, attempt, gate, outcome, profiles_passed, profiles_failed, subject,
                                policy, harness, environment, run, run_started, envelope, verified_at, expires_at,
-                               standing, recorded)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+                               standing, recorded, waived)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
         id,
         agent,
         label,
@@ -116,7 +118,8 @@ pub(crate) async fn insert(mut db: Db<'_>, e: &EvidenceRecord) -> Result<(), Sto
         verified_at,
         expires_at,
         standing,
-        recorded
+        recorded,
+        waived
     );
     let inserted = query.execute(db.conn()).await;
     db.done(inserted)
@@ -167,6 +170,7 @@ impl TryFrom<Columns> for EvidenceRecord {
             expires_at: row.time("expires_at", c.expires_at)?,
             standing: row.word("standing", &c.standing)?,
             recorded: row.revision("recorded", c.recorded)?,
+            waived: row.json("waived", &c.waived)?,
         })
     }
 }

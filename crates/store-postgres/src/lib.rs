@@ -29,6 +29,7 @@ mod store;
 mod submit;
 mod transaction;
 mod version;
+mod waiver;
 
 pub use hints::Hints;
 pub use ostiary_domain::ports::StorePorts as Ports;

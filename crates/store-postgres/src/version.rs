@@ -24,6 +24,7 @@ pub(crate) struct Columns {
     bundle: String,
     activated: String,
     environment: String,
+    class: String,
     submitted_by: String,
     submitted_at: i64,
     submitted_revision: i64,
@@ -41,8 +42,8 @@ macro_rules! select {
     ($condition:literal, $($bound:expr),*) => {
         sqlx::query_as!(
             Columns,
-            "SELECT v.agent, v.label, v.attempt, v.state, v.facts, v.bundle, v.activated, v.environment, v.submitted_by,
-                    v.submitted_at, v.submitted_revision, v.change_reason, v.implementation_diff, v.newest_outcome,
+            "SELECT v.agent, v.label, v.attempt, v.state, v.facts, v.bundle, v.activated, v.environment, v.class,
+                    v.submitted_by, v.submitted_at, v.submitted_revision, v.change_reason, v.implementation_diff, v.newest_outcome,
                     v.newest_evidence, v.failing, v.revision, v.row_version
              FROM versions v " + $condition,
             $($bound),*
@@ -181,6 +182,7 @@ impl TryFrom<Columns> for Version {
             bundle: row.parse("bundle", &c.bundle)?,
             activated: row.json("activated", &c.activated)?,
             environment: EnvironmentName(c.environment),
+            class: row.word("class", &c.class)?,
             submitted_by: row.json("submitted_by", &c.submitted_by)?,
             submitted_at: Moment {
                 time: row.time("submitted_at", c.submitted_at)?,
@@ -204,16 +206,16 @@ pub(crate) async fn insert(mut db: Db<'_>, version: &Version) -> Result<(), Stor
         (version.key.agent.as_str(), version.key.label.as_str(), i64::from(version.key.attempt.0));
     let (state, facts) = (version.state.name().as_str(), json(&version.state));
     let (bundle, activated) = (version.bundle.to_string(), json(&version.activated));
-    let (environment, by) = (version.environment.as_str(), json(&version.submitted_by));
+    let (environment, class, by) = (version.environment.as_str(), word(&version.class), json(&version.submitted_by));
     let (at, revision) = (nanos(version.submitted_at.time), int(version.revision.0));
     let (row, failing) = (int(version.row.0), json(&version.failing));
     let reason = version.change_reason.as_deref().map(text);
     let diff = version.implementation_diff.as_deref().map(text);
     let query = sqlx::query!(
-        "INSERT INTO versions (agent, label, attempt, state, facts, bundle, activated, environment, submitted_by,
+        "INSERT INTO versions (agent, label, attempt, state, facts, bundle, activated, environment, class, submitted_by,
                                submitted_at, submitted_revision, change_reason, implementation_diff, failing, revision,
                                row_version)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
         agent,
         label,
         attempt,
@@ -222,6 +224,7 @@ pub(crate) async fn insert(mut db: Db<'_>, version: &Version) -> Result<(), Stor
         bundle,
         activated,
         environment,
+        class,
         by,
         at,
         revision,

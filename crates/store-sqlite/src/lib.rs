@@ -24,6 +24,7 @@ mod store;
 mod submit;
 mod transaction;
 mod version;
+mod waiver;
 
 pub use ostiary_domain::ports::StorePorts as Ports;
 pub use store::{OpenError, SqliteStore};

@@ -71,6 +71,9 @@ pub struct AuthorizationFacts {
     /// How complete the evidence is.
     #[serde(default)]
     pub class: AdmissionClass,
+    /// Checks that did not pass and were waived, each once, as routers are told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<String>,
 }
 
 /// Why facts make no authorization.

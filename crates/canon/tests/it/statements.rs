@@ -76,6 +76,7 @@ fn facts() -> AuthorizationFacts {
         environment: "staging".to_owned(),
         revision: Revision(42),
         class: AdmissionClass::Full,
+        waived: vec![],
     }
 }
 

@@ -66,7 +66,7 @@ fn at(revision: u64) -> Moment {
 }
 
 fn decision(outcome: GateOutcome, reasons: Vec<GateReason>) -> GateDecision {
-    GateDecision { outcome, reasons, profiles_passed: vec![profile()], profiles_failed: vec![] }
+    GateDecision { outcome, reasons, profiles_passed: vec![profile()], profiles_failed: vec![], waived: vec![] }
 }
 
 fn failure(profile: Option<ostiary_canon::Profile>) -> GateReason {

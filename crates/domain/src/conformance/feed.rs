@@ -73,7 +73,7 @@ pub async fn a_namespace_that_changes_its_mode_is_told_anew(bench: &dyn Bench) {
     let before = world.store.revision().await.expect("a revision");
     let enforcement = Enforcement::Observe { until: hour(24) };
     let row = world.version(&key).await.row;
-    let namespace = Namespace { name: "acme".into(), enforcement };
+    let namespace = Namespace { name: "acme".into(), enforcement, reason: Some("a trial".into()) };
     let put = world.store.put_namespace(namespace, operator()).await.expect("a namespace");
     let changes = world.store.changes_since(before, 100).await.expect("the feed");
     let told = changes.told.first().expect("the version is told");

@@ -54,7 +54,7 @@ impl<'a> World<'a> {
         let (clock, ids, failpoints) = (Arc::default(), Arc::default(), Arc::default());
         let store = bench.open(ports(&clock, &ids, &failpoints)).await;
         let world = Self { bench, store, clock, ids, failpoints };
-        let namespace = Namespace { name: "acme".into(), enforcement: crate::Enforcement::Enforce };
+        let namespace = Namespace { name: "acme".into(), enforcement: crate::Enforcement::Enforce, reason: None };
         world.store.put_namespace(namespace, operator()).await.expect("a namespace");
         let (name, document) = (EnvironmentName("staging".into()), Bytes::from_static(b"name: staging\n"));
         world.store.put_environment(&name, document, operator()).await.expect("an environment");
@@ -267,5 +267,5 @@ fn decision(outcome: Outcome) -> GateDecision {
     });
     let reasons = reason.map(NonEmpty::one).map(Vec::from).unwrap_or_default();
     let outcome = reasons.iter().map(GateReason::outcome).max().unwrap_or(GateOutcome::Pass);
-    GateDecision { outcome, reasons, profiles_passed: vec![sample::profile()], profiles_failed: vec![] }
+    GateDecision { outcome, reasons, profiles_passed: vec![sample::profile()], profiles_failed: vec![], waived: vec![] }
 }

@@ -9,13 +9,14 @@ use crate::{
     approval::Edge,
     evidence::{About, EvidenceRecord, newest_telling},
     lifecycle::EarlyGate,
+    names::WaiverId,
     policy::Policy,
 };
 
 /// Judges the evidence of the earlier gates and the live card.
 pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reasons: &mut Vec<GateReason>) -> Profiles {
     let activated = &facts.version.activated;
-    let mut passed: Option<Vec<_>> = None;
+    let (mut passed, mut waived): (Option<Vec<_>>, _) = (None, Vec::new());
     for gate in EarlyGate::ALL {
         match founding(facts, policy, gate, now) {
             Ok(evidence) => {
@@ -23,6 +24,8 @@ pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reas
                 reasons
                     .extend(missing.map(|p| GateReason::ProfileNotVerified { gate: gate.gate(), profile: p.clone() }));
                 let so_far = passed.take().unwrap_or_else(|| evidence.profiles_passed.clone());
+                reasons.extend(ended(facts, policy, evidence, now));
+                waived.extend(evidence.waived.iter().cloned());
                 passed = Some(so_far.into_iter().filter(|p| evidence.profiles_passed.contains(p)).collect());
             }
             Err(reason) => reasons.push(reason),
@@ -30,7 +33,7 @@ pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reas
     }
     reasons.extend(card(facts, policy, now));
     reasons.extend(freshness::approvals(facts, policy, Edge::Admission, Revision(0), now));
-    Profiles { passed: passed.unwrap_or_default(), failed: failed(facts) }
+    Profiles { passed: passed.unwrap_or_default(), failed: failed(facts), waived }
 }
 
 /// The evidence of one earlier gate that may found an admission now (P-04): its newest result that tells anything.
@@ -49,6 +52,17 @@ fn founding<'a>(
         Outcome::Fail => Err(GateReason::EvidenceFailed { gate }),
         Outcome::Inconclusive | Outcome::NotApplicable => Err(GateReason::EvidenceMissing { gate }),
     }
+}
+
+/// Waivers that the evidence of an earlier gate rests on and that are no longer in force.
+fn ended(facts: &GateFacts<'_>, policy: &Policy, evidence: &EvidenceRecord, now: Timestamp) -> Vec<GateReason> {
+    let manifest = facts.subject.manifest;
+    let in_force = |id: &WaiverId| {
+        let found = facts.waivers.iter().find(|waiver| waiver.request.id == *id);
+        found.is_some_and(|waiver| waiver.holds(facts.version, manifest, policy.digest(), now))
+    };
+    let ended = evidence.waived.iter().filter(|waived| !in_force(&waived.waiver));
+    ended.map(|waived| GateReason::WaiverEnded { gate: evidence.gate, waiver: waived.waiver.clone() }).collect()
 }
 
 fn card(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp) -> Option<GateReason> {

@@ -92,7 +92,7 @@ pub(super) fn approvals(
 ) -> Option<GateReason> {
     let wanted = approval::Wanted { edge, policy: policy.digest(), after };
     let given = approval::consenting(facts.approvals, facts.version, &wanted, now);
-    let needed = policy.approvals_for(edge);
+    let needed = policy.approvals_for(edge, facts.version.class);
     (given < needed).then_some(GateReason::ApprovalMissing { edge, needed, given })
 }
 

@@ -18,7 +18,10 @@ use crate::{
     sample::{self, finding, hour, judge, key, moment, other_profile, profile, publisher, states, subject},
     subject::Subject,
     version::Version,
+    waiver::Waiver,
 };
+
+mod waivers;
 
 /// The facts of a test, owned.
 struct Case {
@@ -31,6 +34,7 @@ struct Case {
     evidence: Vec<EvidenceRecord>,
     live_card: Option<LiveCard>,
     approvals: Vec<Approval>,
+    waivers: Vec<Waiver>,
     policy: Policy,
 }
 
@@ -57,6 +61,7 @@ impl Case {
             evidence: evidence.into(),
             live_card: Some(LiveCard { digest: subject("1.0.0").card, fetched_at: hour(1) }),
             approvals: Vec::new(),
+            waivers: Vec::new(),
             policy,
         }
     }
@@ -77,6 +82,7 @@ impl Case {
             evidence: &self.evidence,
             live_card: self.live_card,
             approvals: &self.approvals,
+            waivers: &self.waivers,
         };
         judge_gate(&facts, &self.policy, hour(1))
     }

@@ -173,8 +173,7 @@ fn same(fixed: &Subject, named: &Subject) -> Result<(), Refused> {
 }
 
 fn valid(authorization: &Authorization, at: Moment) -> Result<(), Refused> {
-    let valid = authorization.not_before <= at.time && at.time < authorization.expires_at;
-    if valid { Ok(()) } else { Err(Refused::NotAuthorized) }
+    if authorization.holds_at(at.time) { Ok(()) } else { Err(Refused::NotAuthorized) }
 }
 
 fn renewed(old: Admitted, subject: &Subject, authorization: Authorization, at: Moment) -> Result<Admitted, Refused> {

@@ -8,6 +8,7 @@ use crate::{
     lifecycle::{StateName, TransitionError},
     names::{HoldId, JobId, VersionRef},
     route::RouteError,
+    waiver::WaiverError,
 };
 
 /// A store's answer that is no answer.
@@ -90,6 +91,9 @@ pub enum Refusal {
     /// By the rules of approvals.
     #[error(transparent)]
     Approval(#[from] ApprovalError),
+    /// By the rules of waivers.
+    #[error(transparent)]
+    Waiver(#[from] WaiverError),
     /// Nothing of that name.
     #[error("there is no {what} `{id}`")]
     Unknown {

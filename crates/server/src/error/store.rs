@@ -4,6 +4,7 @@ use ostiary_domain::{
     StoreError,
     approval::ApprovalError,
     ports::{Conflict, Refusal},
+    waiver::WaiverError,
 };
 
 use super::{ApiError, ErrorCode};
@@ -35,6 +36,13 @@ const fn of_refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::Transition(_) | Refusal::Route(_) | Refusal::NotNext { .. } => ErrorCode::IllegalTransition,
         Refusal::Approval(ApprovalError::OwnSubmission(_)) => ErrorCode::OwnSubmission,
         Refusal::Approval(ApprovalError::Machine(_)) | Refusal::PersonOnly(_) => ErrorCode::Forbidden,
+        Refusal::Waiver(WaiverError::OwnSubmission(_)) => ErrorCode::OwnSubmission,
+        Refusal::Waiver(WaiverError::Machine(_) | WaiverError::SamePerson(_)) => ErrorCode::Forbidden,
+        Refusal::Waiver(WaiverError::Granted(_) | WaiverError::Revoked(_)) => ErrorCode::IllegalTransition,
+        Refusal::Waiver(WaiverError::Manifest(_)) => ErrorCode::NotReady,
+        Refusal::Waiver(WaiverError::Expired(_) | WaiverError::TooLong { .. } | WaiverError::ReasonMissing) => {
+            ErrorCode::InvalidRequest
+        }
         Refusal::Approval(ApprovalError::Manifest { .. }) | Refusal::PreviousHeld(_) => ErrorCode::NotReady,
         Refusal::Approval(ApprovalError::Expired(_)) | Refusal::ReasonMissing => ErrorCode::InvalidRequest,
         Refusal::Unknown { .. } | Refusal::Hold(_) => ErrorCode::NotFound,

@@ -105,6 +105,7 @@ impl Gatekeeper {
             evidence: &gathered.evidence,
             live_card,
             approvals: &gathered.approvals,
+            waivers: &gathered.waivers,
         };
         let decision = judge_gate(&facts, &gathered.policy, gathered.now);
         self.app.failpoints.hit(Failpoint::GateJudged)?;
@@ -125,6 +126,7 @@ impl Gatekeeper {
             evidence: &gathered.evidence,
             policy: &gathered.policy,
             profiles: &decision.profiles_passed,
+            waived: &decision.waived,
             now: gathered.now,
             revision: self.app.store.revision().await?,
         })?;
@@ -154,6 +156,7 @@ impl Gatekeeper {
             outcome: statement::outcome(decision.outcome),
             profiles_passed: decision.profiles_passed.clone(),
             profiles_failed: decision.profiles_failed.clone(),
+            waived: decision.waived.clone(),
             subject: measured.subject,
             policy: gathered.policy.digest(),
             harness: self.app.harness.version(),
@@ -162,7 +165,7 @@ impl Gatekeeper {
             run_started: job.started.unwrap_or_default(),
             envelope,
             verified_at: gathered.now,
-            expires_at: Self::expiry(gathered, job.gate, gathered.now),
+            expires_at: Self::expiry(gathered, job.gate, gathered.now, &decision.waived),
         }
     }
 
@@ -198,5 +201,7 @@ fn authorization(evidence: &NewEvidence, facts: &intoto::AuthorizationFacts) -> 
         verified_at: facts.verified_at,
         not_before: facts.not_before,
         expires_at: facts.window_ends,
+        waived: evidence.waived.clone(),
+        called_in: None,
     }
 }

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ostiary_canon::intoto::PAYLOAD_TYPE;
 use ostiary_domain::{
-    Actor, Authorization, EvidenceId, Failpoint, GateDecision, Lease,
+    Actor, Authorization, EvidenceId, Failpoint, GateDecision, Lease, Waived,
     consequence::{Judged, consequence},
     evidence::NewEvidence,
     ports::{GateCommit, GateCommitted, ObjectKind},
+    waiver::first_end,
 };
 use ostiary_record::Gate;
 
@@ -35,10 +36,11 @@ impl Gatekeeper {
         EvidenceId(self.app.ids.next("evidence"))
     }
 
-    /// Until when a result of `gate` from `verified_at` founds anything.
-    pub(super) fn expiry(gathered: &Gathered, gate: Gate, verified_at: Timestamp) -> Timestamp {
+    /// Until when a result of `gate` from `verified_at` founds anything: not longer than any waiver that it rests on.
+    pub(super) fn expiry(gathered: &Gathered, gate: Gate, verified_at: Timestamp, waived: &[Waived]) -> Timestamp {
         let age = gathered.policy.rule(gate).map_or(SignedDuration::ZERO, ostiary_domain::GateRule::max_age);
-        verified_at.saturating_add(age).unwrap_or(verified_at)
+        let ends = verified_at.saturating_add(age).unwrap_or(verified_at);
+        first_end(waived).map_or(ends, |waived| ends.min(waived))
     }
 
     /// The signed envelope of a statement.

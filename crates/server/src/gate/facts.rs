@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ostiary_contract::Bundle;
 use ostiary_domain::{
-    Approval, EvidenceRecord, Job, Policy, StoreError, Version,
+    Approval, EvidenceRecord, Job, Policy, StoreError, Version, Waiver,
     ports::{Baseline, Guard},
 };
 
@@ -17,6 +17,7 @@ pub(super) struct Gathered {
     pub(super) policy: Policy,
     pub(super) evidence: Vec<EvidenceRecord>,
     pub(super) approvals: Vec<Approval>,
+    pub(super) waivers: Vec<Waiver>,
     pub(super) now: Timestamp,
 }
 
@@ -54,6 +55,7 @@ impl Gatekeeper {
             policy: self.app.policy().await?,
             evidence: store.evidence_of(&version.key).await?,
             approvals: store.approvals_of(&version.key).await?,
+            waivers: store.waivers_of(&version.key.agent, &version.key.label).await?,
             now: store.now().await?,
             version,
         })

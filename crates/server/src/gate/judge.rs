@@ -85,6 +85,7 @@ impl Gatekeeper {
             outcome: statement::outcome(decision.outcome),
             profiles_passed: decision.profiles_passed.clone(),
             profiles_failed: decision.profiles_failed.clone(),
+            waived: decision.waived.clone(),
             subject: measured.subject,
             policy,
             harness: report.harness_version.clone(),
@@ -93,7 +94,7 @@ impl Gatekeeper {
             run_started: started,
             envelope: self.sign(&statement)?,
             verified_at,
-            expires_at: Self::expiry(&gathered, job.gate, verified_at),
+            expires_at: Self::expiry(&gathered, job.gate, verified_at, &decision.waived),
         };
         let outcome = decision.outcome;
         let stored = StoredReport { decision, report: Some(report) };
@@ -120,6 +121,7 @@ fn decision(job: &Job, gathered: &Gathered, measured: &Measured, run: GateRun<'_
         evidence: &gathered.evidence,
         live_card: None,
         approvals: &gathered.approvals,
+        waivers: &gathered.waivers,
     };
     let mut decision = judge_gate(&facts, &gathered.policy, gathered.now);
     // A card that nobody saw founds nothing, whatever the checks say.

@@ -6,18 +6,18 @@ use jiff::Timestamp;
 use ostiary_canon::{
     Digest, Profile, Revision,
     intoto::{
-        AdmissionClass, Authorization, AuthorizationFacts, Conditions, GateEvidence, ResourceDescriptor, Statement,
+        Authorization, AuthorizationFacts, Conditions, GateEvidence, ResourceDescriptor, Statement,
         Subject, TestResult, TestVerdict,
     },
 };
 use ostiary_domain::{
-    EvidenceRecord, GateDecision, GateOutcome, Policy, Version,
+    EvidenceRecord, GateDecision, GateOutcome, Policy, Version, Waived,
     evidence::{About, newest_telling},
     lifecycle::EarlyGate,
 };
 use ostiary_record::{Finding, Gate, Outcome, Report, Run, Severity};
 
-use super::{GateError, measure::Measured};
+use super::{GateError, measure::Measured, waived};
 
 /// A judged run.
 pub(super) struct JudgedRun<'a> {
@@ -50,16 +50,20 @@ pub(super) fn of_run(judged: &JudgedRun<'_>, decision: &GateDecision) -> TestRes
         let findings = judged.report.findings.iter().map(|line| &line.finding);
         findings.filter(|finding| wanted(finding)).map(name).collect::<BTreeSet<_>>()
     };
-    let failed = named(|f| counts(f) && f.verdict.outcome() == Outcome::Fail);
-    let warned =
+    // What is waived did not pass and did not fail the gate: it is warned of, and the configuration says by which waiver.
+    let excused = waived::tests(&decision.waived);
+    let mut failed = named(|f| counts(f) && f.verdict.outcome() == Outcome::Fail);
+    failed.retain(|name| !excused.contains(name));
+    let mut warned =
         named(|f| f.verdict.outcome() == Outcome::Inconclusive || (!counts(f) && f.verdict.outcome() == Outcome::Fail));
+    warned.extend(excused);
     let passed = named(|f| f.verdict.outcome() == Outcome::Pass);
     // One check can pass in one case and fail in another; the worse one is what the statement says.
     let warned: Vec<String> = warned.difference(&failed).cloned().collect();
     let passed = passed.into_iter().filter(|name| !failed.contains(name) && !warned.contains(name)).collect();
     TestResult {
-        result: verdict(decision.outcome),
-        configuration: conditions.configuration(),
+        result: waived::verdict(verdict(decision.outcome), &decision.waived),
+        configuration: conditions.configuration().into_iter().chain(waived::descriptors(&decision.waived)).collect(),
         url: None,
         passed,
         warned,
@@ -96,6 +100,7 @@ pub(super) struct Grounds<'a> {
     pub(super) evidence: &'a [EvidenceRecord],
     pub(super) policy: &'a Policy,
     pub(super) profiles: &'a [Profile],
+    pub(super) waived: &'a [Waived],
     pub(super) now: Timestamp,
     pub(super) revision: Revision,
 }
@@ -129,7 +134,8 @@ pub(super) fn authorization(grounds: &Grounds<'_>) -> Result<Authorization, Gate
         policy: grounds.policy.digest(),
         environment: grounds.version.environment.to_string(),
         revision: grounds.revision,
-        class: AdmissionClass::Full,
+        class: grounds.version.class,
+        waived: waived::names(grounds.waived),
     })
     .map_err(|error| GateError::Statement(error.to_string()))
 }

@@ -108,7 +108,7 @@ impl AdmissionService for AdmissionApi {
             Decision::forbidden(self.index.revision(), self.clock.now())
         };
         if let Some(guard) = &self.guard {
-            guard.metrics.decided(decision.reason);
+            guard.metrics.decided(decision.reason, decision.would_deny);
         }
         Ok(Response::new(to_wire(&decision)))
     }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 pub use evidence::EvidenceView;
 pub use hold::{HoldView, ScopeView, hold_kind};
-pub use version::{AuthorizationView, NewestView, SubjectView, VersionView, sentence};
+pub use version::{AuthorizationView, NewestView, SubjectView, VersionView, WaivedView, sentence};
 
 /// One run of the queue.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

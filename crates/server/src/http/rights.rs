@@ -81,6 +81,16 @@ pub enum RunGate {}
 #[derive(Debug)]
 pub enum Reverify {}
 
+/// To ask for a waiver: who publishes the version, and who answers for such things.
+#[derive(Debug)]
+pub enum AskWaiver {}
+
+impl Right for AskWaiver {
+    fn acts(_: &Names) -> Result<Vec<Act>, ApiError> {
+        Ok(vec![Act::Publish, Act::Approve])
+    }
+}
+
 impl Right for RunGate {
     fn acts(path: &Names) -> Result<Vec<Act>, ApiError> {
         let gate = path.get("gate").unwrap_or_default();

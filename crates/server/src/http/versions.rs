@@ -8,7 +8,7 @@ pub mod status;
 pub mod submit;
 
 use ostiary_canon::{AgentId, VersionLabel};
-use ostiary_domain::{Version, version::speaking};
+use ostiary_domain::{Enforcement, Version, version::speaking};
 
 use crate::{app::App, error::ApiError};
 
@@ -28,4 +28,16 @@ pub async fn newest(app: &App, agent: &AgentId, label: &VersionLabel) -> Result<
 pub async fn dispatched(app: &App, agent: &AgentId, label: &VersionLabel) -> Result<Version, ApiError> {
     let tries = app.store.tries(agent, label).await?;
     speaking(&tries).cloned().ok_or_else(|| ApiError::not_found(&format!("version `{agent}@{label}`")))
+}
+
+/// How hard a namespace is enforced now, and when a softer mode ends.
+///
+/// # Errors
+/// When the store does not answer.
+pub async fn enforced(app: &App, namespace: &str) -> Result<(String, Option<String>), ApiError> {
+    let now = app.clock.now();
+    let found = app.store.namespace(namespace).await?;
+    let enforcement = found.map_or(Enforcement::Enforce, |namespace| namespace.enforcement);
+    let until = enforcement.until().filter(|until| now < *until).map(|until| until.to_string());
+    Ok((enforcement.at(now).as_str().to_owned(), until))
 }

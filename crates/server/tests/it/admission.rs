@@ -15,7 +15,7 @@ use serde_json::json;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{
-    app::{ADMIN, AGENT, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER, token},
+    app::{ADMIN, AGENT, AUDITOR, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER, token},
     candidate::Says,
 };
 
@@ -226,7 +226,7 @@ async fn only_routers_of_the_namespace_are_told_anything() {
 async fn lenient_namespace_allows_with_the_reason_and_never_against_a_quarantine() {
     let app = TestApp::start().await;
     app.activate().await;
-    let observe = json!({"mode": "observe", "until": "2026-04-01T00:00:00Z"});
+    let observe = json!({"mode": "observe", "until": "2026-04-01T00:00:00Z", "reason": "first weeks"});
     assert_eq!(app.put(ADMIN, "/api/v1/namespaces/acme", &observe).await.0, 200);
     let mut question = app.question().await;
     question.profile = "a2a-jsonrpc-1.0".to_owned();
@@ -235,6 +235,35 @@ async fn lenient_namespace_allows_with_the_reason_and_never_against_a_quarantine
     assert_eq!(decision.would_deny(), DecisionReason::ProfileNotVerified);
     app.act("quarantine").await;
     assert_eq!(app.reason(app.question().await).await, "QUARANTINED");
+}
+
+/// L-08: what would be denied is answered, counted and shown, and the mode ends by itself.
+#[tokio::test]
+async fn trial_is_counted_and_shown_and_ends_at_its_time() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let put = |body: serde_json::Value| {
+        let app = &app;
+        async move { app.put(ADMIN, "/api/v1/namespaces/acme", &body).await.0 }
+    };
+    assert_eq!(put(json!({"mode": "observe", "until": "2026-03-02T00:00:00Z"})).await, 400, "without a reason");
+    assert_eq!(put(json!({"mode": "observe", "reason": "first weeks"})).await, 400, "without an end");
+    assert_eq!(put(json!({"mode": "observe", "until": "2026-03-02T00:00:00Z", "reason": "first weeks"})).await, 200);
+    let question = || async { CheckAdmissionRequest { profile: "a2a-jsonrpc-1.0".to_owned(), ..app.question().await } };
+    let trial = app.check(question().await).await;
+    assert_eq!((trial.reason(), trial.would_deny()), (DecisionReason::AllowedWouldDeny, DecisionReason::ProfileNotVerified));
+    let status = app.status().await;
+    assert_eq!((&status["mode"], &status["mode_until"]), (&json!("observe"), &json!("2026-03-02T00:00:00Z")));
+    let listed = app.get(AUDITOR, "/api/v1/namespaces").await.1;
+    assert_eq!(listed[0]["reason"], "first weeks");
+    let page = app.raw(app.request("GET", ADMIN, "/metrics")).await;
+    let page = String::from_utf8_lossy(&page.body).into_owned();
+    assert!(page.contains("ostiary_would_deny_total{reason=\"PROFILE_NOT_VERIFIED\"} 1"), "{page}");
+    app.advance(SignedDuration::from_hours(25)).await;
+    let enforced = app.check(question().await).await;
+    assert_eq!((enforced.reason(), enforced.would_deny()), (DecisionReason::ProfileNotVerified, DecisionReason::Unspecified));
+    let status = app.status().await;
+    assert_eq!((&status["mode"], &status["mode_until"]), (&json!("enforce"), &serde_json::Value::Null));
 }
 
 #[tokio::test]

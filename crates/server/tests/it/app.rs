@@ -36,6 +36,8 @@ pub const AGENT: &str = "/api/v1/agents/acme/planner";
 /// Callers, by the name of their token; the token is `token-of-<name>`.
 pub const PUBLISHER: &str = "pat-publisher";
 pub const OPERATOR: &str = "oki-operator";
+/// A second person who operates.
+pub const APPROVER: &str = "ria-risk";
 pub const ROUTER: &str = "router-1";
 pub const WORKER: &str = "worker-1";
 pub const AUDITOR: &str = "ada-auditor";
@@ -372,6 +374,7 @@ pub fn tokens() -> Vec<TokenConfig> {
         of(PUBLISHER, Role::Publisher, &["acme"], true),
         of(STRANGER, Role::Publisher, &["globex"], true),
         of(OPERATOR, Role::Operator, &["*"], true),
+        of(APPROVER, Role::Operator, &["*"], true),
         of(ROUTER, Role::Router, &["acme"], false),
         of(WORKER, Role::Verifier, &[], false),
         of(AUDITOR, Role::Auditor, &["*"], true),

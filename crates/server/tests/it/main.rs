@@ -13,3 +13,4 @@ mod killed;
 mod openapi;
 mod rights;
 mod summary;
+mod waivers;

@@ -27,6 +27,7 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "{agent}/versions/{version}", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/explain", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/manifest", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/vsa", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/bundle", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/gates", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/gates/static", &[PUBLISHER, ADMIN]),
@@ -41,6 +42,11 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("POST", "{agent}/versions/{version}/abort-canary", &[OPERATOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/approvals", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/approvals", &[OPERATOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/waivers", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
+    ("POST", "{agent}/versions/{version}/waivers", &[PUBLISHER, OPERATOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/waivers/none", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
+    ("POST", "{agent}/versions/{version}/waivers/none/grant", &[OPERATOR, ADMIN]),
+    ("POST", "{agent}/versions/{version}/waivers/none/revoke", &[OPERATOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/holds", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/holds", &[OPERATOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/holds/none/lift", &[OPERATOR, ADMIN]),
@@ -120,6 +126,7 @@ fn shape(template: &str) -> String {
         .replace("/gates/static", "/gates/{gate}")
         .replace("/gates/canary", "/gates/{gate}")
         .replace("/holds/none/", "/holds/{hold}/")
+        .replace("/waivers/none", "/waivers/{waiver}")
         .replace("/evidence/none", "/evidence/{evidence}")
 }
 

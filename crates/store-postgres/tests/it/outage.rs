@@ -26,7 +26,7 @@ async fn a_server_that_is_gone_is_unavailable_and_taken_up_again_when_it_is_back
     let url = cluster.database().await;
     let settings = Settings::from_url(&url).expect("a database URL").patience(Duration::from_secs(1));
     let store = PostgresStore::open(&settings, ports_from(0)).await.expect("the database opens");
-    let namespace = Namespace { name: "acme".into(), enforcement: ostiary_domain::Enforcement::Enforce };
+    let namespace = Namespace { name: "acme".into(), enforcement: ostiary_domain::Enforcement::Enforce, reason: None };
     let before = store.put_namespace(namespace.clone(), operator()).await.expect("a namespace");
     let mut hints = store.hints();
     hints.next().await;

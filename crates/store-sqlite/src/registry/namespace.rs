@@ -14,6 +14,7 @@ use crate::{
 struct Columns {
     name: String,
     enforcement: String,
+    reason: Option<String>,
 }
 
 /// Makes or changes a namespace; routers are told anew about all its versions.
@@ -21,30 +22,32 @@ pub(crate) async fn put(store: &SqliteStore, namespace: Namespace, by: Actor) ->
     let mut tx = store.writing("namespace.put").await?;
     let at = tx.moment().await?;
     let (name, enforcement) = (namespace.name.as_str(), text(&namespace.enforcement));
+    let reason = namespace.reason.as_deref();
     let query = sqlx::query!(
-        "INSERT INTO namespaces (name, enforcement) VALUES (?, ?)
-         ON CONFLICT (name) DO UPDATE SET enforcement = excluded.enforcement",
+        "INSERT INTO namespaces (name, enforcement, reason) VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET enforcement = excluded.enforcement, reason = excluded.reason",
         name,
-        enforcement
+        enforcement,
+        reason
     );
     let mut db = tx.db();
     let put = query.execute(db.conn()).await;
     db.one(put, name)?;
     version::touch_namespace(tx.db(), name, at.revision.0).await?;
-    let detail = json!({"enforcement": namespace.enforcement});
+    let detail = json!({"enforcement": namespace.enforcement, "reason": namespace.reason});
     super::commit(tx, (by, AuditAction::PutNamespace, namespace.name), detail).await
 }
 
 /// One namespace.
 pub(crate) async fn load(mut db: Db<'_>, name: &str) -> Result<Option<Namespace>, StoreError> {
-    let query = sqlx::query_as!(Columns, "SELECT name, enforcement FROM namespaces WHERE name = ?", name);
+    let query = sqlx::query_as!(Columns, "SELECT name, enforcement, reason FROM namespaces WHERE name = ?", name);
     let found = query.fetch_optional(db.conn()).await;
     db.ok(found)?.map(Namespace::try_from).transpose()
 }
 
 /// All, by name.
 pub(crate) async fn all(mut db: Db<'_>) -> Result<Vec<Namespace>, StoreError> {
-    let query = sqlx::query_as!(Columns, "SELECT name, enforcement FROM namespaces ORDER BY name");
+    let query = sqlx::query_as!(Columns, "SELECT name, enforcement, reason FROM namespaces ORDER BY name");
     let found = query.fetch_all(db.conn()).await;
     db.ok(found)?.into_iter().map(Namespace::try_from).collect()
 }
@@ -54,6 +57,6 @@ impl TryFrom<Columns> for Namespace {
 
     fn try_from(c: Columns) -> Result<Self, StoreError> {
         let row = Row { table: "namespaces", id: c.name.clone() };
-        Ok(Self { name: c.name, enforcement: row.json("enforcement", &c.enforcement)? })
+        Ok(Self { name: c.name, enforcement: row.json("enforcement", &c.enforcement)?, reason: c.reason })
     }
 }

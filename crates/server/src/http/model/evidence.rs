@@ -4,7 +4,7 @@ use ostiary_domain::{EvidenceRecord, Standing};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{SubjectView, texts};
+use super::{SubjectView, WaivedView, texts};
 
 /// One piece of evidence, without its envelope.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -25,6 +25,8 @@ pub struct EvidenceView {
     pub profiles_passed: Vec<String>,
     /// Profiles in which something failed.
     pub profiles_failed: Vec<String>,
+    /// What did not pass and was waived.
+    pub waived: Vec<WaivedView>,
     /// What was measured.
     pub subject: SubjectView,
     /// Digest of the policy.
@@ -61,6 +63,7 @@ impl EvidenceView {
             outcome: record.outcome.to_string(),
             profiles_passed: texts(&record.profiles_passed),
             profiles_failed: texts(&record.profiles_failed),
+            waived: WaivedView::all(&record.waived),
             subject: SubjectView::of(&record.subject),
             policy: record.policy.to_string(),
             harness_version: record.harness.clone(),

@@ -1,6 +1,6 @@
 //! A try of a version, with everything that people ask first.
 
-use ostiary_domain::{Authorization, GateReason, Route, State, Subject, Version, lifecycle::Rejection};
+use ostiary_domain::{AdmissionClass, Authorization, GateReason, Route, State, Subject, Version, Waived, lifecycle::Rejection};
 use ostiary_record::DigestSource;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,6 +28,8 @@ pub struct VersionView {
     pub bundle_digest: String,
     /// Verification environment.
     pub environment: String,
+    /// `full`, or `reduced` where nobody can observe what the agent does.
+    pub class: String,
     /// Profiles that it is to be admitted for.
     pub profiles: Vec<String>,
     /// What all evidence is about, once the static gate has fixed it.
@@ -78,6 +80,29 @@ pub struct AuthorizationView {
     pub not_before: String,
     /// Until when, exclusive.
     pub expires_at: String,
+    /// Checks that did not pass and were waived.
+    pub waived: Vec<WaivedView>,
+    /// When it was called in because a waiver under it was revoked; it entitles to nothing since.
+    pub called_in_at: Option<String>,
+}
+
+/// A finding that did not stop a gate, by a waiver.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct WaivedView {
+    /// The check.
+    pub check: String,
+    /// The profile, if the finding is bound to one.
+    pub profile: Option<String>,
+    /// Always `WAIVED`: it never counts as passed.
+    pub verdict: String,
+    /// What the check said: `FAIL` or `INCONCLUSIVE`.
+    pub found: String,
+    /// The check's reason code.
+    pub reason_code: String,
+    /// The waiver.
+    pub waiver: String,
+    /// The waiver's end.
+    pub until: String,
 }
 
 /// A result and its evidence.
@@ -104,6 +129,7 @@ impl VersionView {
             holds: version.holds.iter().map(HoldView::of).collect(),
             bundle_digest: version.bundle.to_string(),
             environment: version.environment.to_string(),
+            class: class(version.class).to_owned(),
             profiles: texts(&version.activated),
             subject: version.state.subject().map(SubjectView::of),
             authorization: version.state.admitted().map(|admitted| AuthorizationView::of(&admitted.authorization)),
@@ -118,6 +144,32 @@ impl VersionView {
             implementation_diff: version.implementation_diff.clone(),
             revision: version.revision.0,
         }
+    }
+}
+
+pub(super) const fn class(class: AdmissionClass) -> &'static str {
+    match class {
+        AdmissionClass::Full => "full",
+        AdmissionClass::Reduced => "reduced",
+    }
+}
+
+// === impl WaivedView ===
+
+impl WaivedView {
+    /// Everything that was waived.
+    #[must_use]
+    pub fn all(waived: &[Waived]) -> Vec<Self> {
+        let one = |w: &Waived| Self {
+            check: w.check.to_string(),
+            profile: w.profile.as_ref().map(ToString::to_string),
+            verdict: "WAIVED".to_owned(),
+            found: if w.failed { "FAIL" } else { "INCONCLUSIVE" }.to_owned(),
+            reason_code: w.code.as_str().to_owned(),
+            waiver: w.waiver.to_string(),
+            until: w.until.to_string(),
+        };
+        waived.iter().map(one).collect()
     }
 }
 
@@ -213,6 +265,8 @@ impl AuthorizationView {
             profiles: texts(&word.profiles),
             not_before: word.not_before.to_string(),
             expires_at: word.expires_at.to_string(),
+            waived: WaivedView::all(&word.waived),
+            called_in_at: word.called_in.map(|at| at.time.to_string()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use ostiary_domain::Mode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,6 +22,8 @@ pub struct NamespaceView {
     pub mode: String,
     /// When a softer mode ends.
     pub until: Option<String>,
+    /// Why it is softer, while it is.
+    pub reason: Option<String>,
 }
 
 /// List the namespaces that the caller reaches.
@@ -35,6 +38,7 @@ pub async fn list(State(app): State<Arc<App>>, caller: May<Read>) -> Result<axum
     let view = mine.map(|namespace| NamespaceView {
         mode: namespace.enforcement.at(now).as_str().to_owned(),
         until: namespace.enforcement.until().filter(|until| now < *until).map(|until| until.to_string()),
+        reason: namespace.reason.filter(|_| namespace.enforcement.at(now) != Mode::Enforce),
         namespace: namespace.name,
     });
     Ok(axum::Json(view.collect()))

@@ -26,6 +26,8 @@ pub struct NamespaceBody {
     pub mode: String,
     /// When a softer mode ends by itself; required for one.
     pub until: Option<String>,
+    /// Why it is softer, in words; required for one.
+    pub reason: Option<String>,
 }
 
 /// Make a namespace, or set how hard it is enforced.
@@ -47,7 +49,8 @@ pub async fn put(
     if enforcement.until().is_some_and(|until| until <= app.clock.now()) {
         return Err(invalid("`until` is past".to_owned()));
     }
-    let revision = app.store.put_namespace(Namespace { name, enforcement }, caller.actor()).await?;
+    let reason = reason(&body, enforcement).map_err(invalid)?;
+    let revision = app.store.put_namespace(Namespace { name, enforcement, reason }, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
 }
@@ -65,12 +68,37 @@ fn enforcement(body: &NamespaceBody) -> Result<Enforcement, String> {
     }
 }
 
+/// Whoever lets denials through says why; enforcing needs no excuse.
+fn reason(body: &NamespaceBody, enforcement: Enforcement) -> Result<Option<String>, String> {
+    let said = body.reason.clone().filter(|reason| !reason.trim().is_empty());
+    match enforcement {
+        Enforcement::Enforce => Ok(said),
+        _ if said.is_some() => Ok(said),
+        _ => Err(format!("`{}` lets denials through; give a `reason`", body.mode)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn body(mode: &str, until: Option<&str>) -> NamespaceBody {
+        NamespaceBody { mode: mode.to_owned(), until: until.map(str::to_owned), reason: None }
+    }
+
     fn check(mode: &str, until: Option<&str>) -> Result<Enforcement, String> {
-        enforcement(&NamespaceBody { mode: mode.to_owned(), until: until.map(str::to_owned) })
+        enforcement(&body(mode, until))
+    }
+
+    #[test]
+    fn softer_mode_has_a_reason() {
+        let until = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let soft = body("observe", None);
+        assert!(reason(&soft, Enforcement::Observe { until }).is_err());
+        assert!(reason(&NamespaceBody { reason: Some("  ".into()), ..soft }, Enforcement::Warn { until }).is_err());
+        let why = NamespaceBody { reason: Some("first weeks".into()), ..body("observe", None) };
+        assert_eq!(reason(&why, Enforcement::Observe { until }), Ok(Some("first weeks".into())));
+        assert_eq!(reason(&body("enforce", None), Enforcement::Enforce), Ok(None));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
         extract::VersionPath,
         model::{JobView, VersionView},
         rights::{May, Read},
-        versions::newest,
+        versions::{enforced, newest},
     },
 };
 
@@ -23,6 +23,10 @@ pub struct StatusView {
     /// The version.
     #[serde(flatten)]
     pub version: VersionView,
+    /// How hard its namespace is enforced now: in `observe` and `warn` routers are let through where they would be denied.
+    pub mode: String,
+    /// When a softer mode ends by itself.
+    pub mode_until: Option<String>,
     /// Its runs, oldest first.
     pub jobs: Vec<JobView>,
 }
@@ -42,5 +46,6 @@ pub async fn status(
     let route = app.store.route(&agent).await?;
     let jobs = app.store.jobs_of(&version.key).await?;
     let version = VersionView::of(&version, &route);
-    Ok(axum::Json(StatusView { version, jobs: jobs.iter().map(JobView::of).collect() }))
+    let (mode, mode_until) = enforced(&app, agent.namespace()).await?;
+    Ok(axum::Json(StatusView { version, mode, mode_until, jobs: jobs.iter().map(JobView::of).collect() }))
 }

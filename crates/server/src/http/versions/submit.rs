@@ -9,7 +9,7 @@ use axum::{extract::State, http::StatusCode};
 use ostiary_canon::{AgentId, Digest, Profile, VersionLabel};
 use ostiary_contract::Bundle;
 use ostiary_domain::{
-    EnvironmentName, Failpoint,
+    AdmissionClass, EnvironmentName, Failpoint,
     ports::{Submit, Submitted},
     version::Submission,
 };
@@ -41,6 +41,9 @@ pub struct SubmitBody {
     pub environment: String,
     /// Label; left out, the `version` of the bundle's card.
     pub version: Option<String>,
+    /// `full`, or `reduced` for an agent whose effects nobody can observe: admitted by a person's word, and shown so.
+    #[schema(value_type = Option<String>)]
+    pub class: Option<AdmissionClass>,
     /// Why it differs from the version before.
     pub change_reason: Option<String>,
     /// Where the difference can be read.
@@ -89,6 +92,7 @@ pub async fn submit(
         bundle: bundle.digest,
         activated: profiles(&bundle)?,
         environment,
+        class: body.class.unwrap_or_default(),
         by: caller.actor(),
         change_reason: body.change_reason,
         implementation_diff: body.implementation_diff,
