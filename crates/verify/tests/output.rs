@@ -38,7 +38,7 @@ fn finding(check: &str, layer: Layer, verdict: Verdict) -> Finding {
         check: check.into(),
         check_version: 1,
         layer,
-        profile: Some("a2a-jsonrpc-1.0/user/standard".parse().unwrap()),
+        profile: Some("a2a-jsonrpc-1.0/user/standard".parse().expect("a profile")),
         case: None,
         verdict,
         severity: Severity::Error,
@@ -95,8 +95,8 @@ fn markdown_of(report: &Report) -> String {
 }
 
 fn number(xml: &str, attribute: &str) -> u32 {
-    let (_, rest) = xml.split_once(&format!("{attribute}=\"")).unwrap();
-    rest.split_once('"').unwrap().0.parse().unwrap()
+    let after = xml.split_once(&format!("{attribute}=\"")).and_then(|(_, rest)| rest.split_once('"'));
+    after.and_then(|(number, _)| number.parse().ok()).expect("a number")
 }
 
 #[test]
