@@ -1,9 +1,11 @@
 //! End-to-end tests, one binary: agents of other people, the real binary, the real store.
 
 mod export;
+mod ci;
 mod fasta2a;
-mod postgres;
 mod outputs;
+mod own_agent;
+mod postgres;
 mod sdk_agent;
 mod signatures;
 mod store;

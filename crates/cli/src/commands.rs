@@ -13,6 +13,7 @@ mod agent;
 mod approve;
 mod audit;
 mod bundle;
+mod bundle_init;
 mod card;
 mod check;
 mod config;
@@ -104,7 +105,7 @@ impl Command {
             Self::Config(command) => command.run(console),
             Self::Card(command) => command.run(console).await,
             Self::Mcp(command) => command.run(console),
-            Self::Bundle(command) => command.run(console),
+            Self::Bundle(command) => command.run(console).await,
             Self::Verify(command) => command.run(console).await,
             Self::Judge(command) => command.run(console),
             Self::Namespace(command) => command.run(console).await,

@@ -5,7 +5,7 @@
 use std::{path::Path, sync::Mutex};
 
 use ostiary_contract::Bundle;
-use ostiary_record::{FindingLine, Gate, NoSink, Outcome, ReasonCode, Report, Run, RunEvent, RunSink};
+use ostiary_record::{DigestSource, FindingLine, Gate, NoSink, Outcome, ReasonCode, Report, Run, RunEvent, RunSink};
 use ostiary_sample::{Authority, Config, Lie, Lies, PlanningAgent, Running, Trust};
 use ostiary_verify::{Harness, JudgeOptions, judge, recording_file};
 use ostiary_worker::{
@@ -245,4 +245,58 @@ fn what_an_environment_cannot_have_is_an_error_before_the_first_call() {
 fn an_environment_file_that_is_not_there_is_named() {
     let error = Place::read(Path::new("no-such-environment.yaml")).unwrap_err();
     assert!(error.to_string().contains("no-such-environment.yaml"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_server_key_or_way_is_other_evidence() {
+    let (one, other) = (stage(Lies::none()).await, stage(Lies::none()).await);
+    let (run, report) = verify(&one, Some(Gate::Static)).await;
+    let (other_run, other_report) = verify(&other, Some(Gate::Static)).await;
+    // the same card at the same name, served by somebody with another key
+    assert_eq!(report.card_digest, other_report.card_digest);
+    assert_eq!(report.target.endpoint, other_report.target.endpoint);
+    assert_ne!(report.target.spki_sha256, other_report.target.spki_sha256);
+    assert_ne!(report.target.trust_roots, other_report.target.trust_roots);
+    assert_ne!(report.target.connect_to, other_report.target.connect_to);
+    assert_ne!(recording_file::write(&run), recording_file::write(&other_run));
+    let key = report.target.spki_sha256.clone().unwrap();
+    for said in [&format!("server key {key}"), "own trust roots sha256:", "connections were led to 127.0.0.1:"] {
+        assert!(report.statement.contains(said), "{said}: {}", report.statement);
+    }
+    one.agent.stop().await;
+    other.agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_artifact_is_observed_where_its_file_is_digested_and_another_file_is_caught() {
+    let mut stage = stage(Lies::none()).await;
+    let dir = stage._dir.path().to_owned();
+    let file = dir.join("agent.bin");
+    let path = dir.join("environment.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("  budget:", "  artifact: { path: agent.bin }\n  budget:")).unwrap();
+    stage.place = Place::read(&path).unwrap_or_else(|e| panic!("{e}"));
+    // the shipped contract pins the digest of this text
+    std::fs::write(&file, "planning-agent 3.4.1").unwrap();
+    let (_, report) = verify(&stage, Some(Gate::Static)).await;
+    assert_eq!((report.verdict, report.producer_digest_source), (Outcome::Pass, DigestSource::Observed));
+    assert!(!report.statement.contains("which artifact runs"), "{}", report.statement);
+
+    std::fs::write(&file, "something else").unwrap();
+    let (_, report) = verify(&stage, Some(Gate::Static)).await;
+    assert_eq!((report.verdict, report.producer_digest_source), (Outcome::Fail, DigestSource::Declared));
+    assert!(report.findings.iter().any(|f| f.reason_code == Some(ReasonCode::ArtifactDigestMismatch)));
+
+    std::fs::remove_file(&file).unwrap();
+    let gone = LocalRun {
+        bundle: &bundle(),
+        place: &stage.place,
+        gate: None,
+        only: Vec::new(),
+        seed: 1,
+        run_id: "test".to_owned(),
+        started_at: SystemClock.now(),
+    };
+    assert!(matches!(gone.verify(&NoSink).await, Err(EnvironmentError::Read { .. })), "a file that is named must be there");
+    stage.agent.stop().await;
 }

@@ -6,11 +6,13 @@ use clap::Subcommand;
 use ostiary_contract::{Bundle as Contract, Problems};
 use serde_json::{Value, json};
 
+use super::bundle_init::BundleInit;
 use crate::{console::Console, error::CliError, exit::Exit, local};
 
 /// Work on contract bundles (directories, or `.tar` files of them)
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bundle {
+    Init(BundleInit),
     /// Says everything that is wrong with a bundle
     Check {
         /// The bundle
@@ -50,8 +52,9 @@ pub(crate) enum Bundle {
 // === impl Bundle ===
 
 impl Bundle {
-    pub(crate) fn run(self, console: Console) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         match self {
+            Self::Init(init) => init.run(console).await,
             Self::Check { dir } => match local::read_bundle(&dir)?.and_then(|files| Contract::load(&files)) {
                 Ok(bundle) => Ok(sound(console, &bundle)),
                 Err(problems) => Ok(broken(console, &problems)),

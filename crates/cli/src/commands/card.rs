@@ -51,15 +51,15 @@ pub(crate) struct Reach {
     allow_insecure_http: bool,
     /// Certificate authorities in place of the web's own (PEM)
     #[arg(long, value_name = "FILE")]
-    trust_roots: Option<PathBuf>,
+    pub(super) trust_roots: Option<PathBuf>,
     /// `host:port` of URLs, and the `host:port` to dial in their place
     #[arg(long, value_name = "FROM=TO", value_parser = connect_to)]
-    connect_to: Vec<(String, String)>,
+    pub(super) connect_to: Vec<(String, String)>,
 }
 
 /// What a snapshot says about the card it was made of (P-02), as a bundle takes it beside the card.
 #[derive(Clone, Debug, Serialize)]
-struct Snapshot {
+pub(super) struct Snapshot {
     url: String,
     protocol_versions: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ pub(crate) async fn fetch(settings: Settings, url: &str) -> Result<Fetched, CliE
 // === impl Snapshot ===
 
 impl Snapshot {
-    fn of(fetched: &Fetched) -> Result<Self, CliError> {
+    pub(super) fn of(fetched: &Fetched) -> Result<Self, CliError> {
         let field = |name: &str| {
             let mut named = fetched.headers.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
             named.next().map(|(_, value)| value.clone())

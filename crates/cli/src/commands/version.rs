@@ -45,7 +45,7 @@ pub(crate) enum Version {
         #[command(flatten)]
         why: Why,
         /// The gate whose checks are run
-        #[arg(long, value_parser = ["static", "conformance", "security"], default_value = "conformance")]
+        #[arg(long, value_parser = ["static", "conformance", "security", "admission"], default_value = "conformance")]
         gate: String,
         #[command(flatten)]
         wait: follow::Wait,
@@ -122,6 +122,10 @@ impl Version {
             Self::Promote { which, why, to, wait } => {
                 let body = json!({"reason": why.reason, "to": to});
                 ask(console, &which, "promote", body, wait).await
+            }
+            // the admission gate has no checks of its own: it looks at the evidence and the card again
+            Self::Verify { which, why, gate, wait } if gate == "admission" => {
+                ask(console, &which, "gates/admission", json!({"reason": why.reason}), wait).await
             }
             Self::Verify { which, why, gate, wait } => {
                 ask(console, &which, "verify", json!({"reason": why.reason, "gate": gate}), wait).await

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use jiff::SignedDuration;
-use ostiary_record::{EnvironmentFacts, Gate};
+use ostiary_record::{DigestSource, EnvironmentFacts, Gate};
 use ostiary_worker::jobs::{Disposition, Job, Jobs, JobsError, Pace, Ran, Remote, RemoteJobs, Worker};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -110,7 +110,16 @@ async fn upload_that_is_no_run_of_this_job_is_refused() {
     other_gate.gate = Some(Gate::Security);
     let mut lenient = app.candidate.run_of(&job);
     lenient.environment = EnvironmentFacts { strictness: "development".to_owned(), ..lenient.environment };
+    let environment = |change: fn(&mut EnvironmentFacts)| {
+        let mut told = app.candidate.run_of(&job);
+        change(&mut told.environment);
+        Bytes::from(serde_json::to_vec(&told).expect("encodes"))
+    };
     let uploads = [
+        ("an artifact that nobody was to look at", environment(|e| e.artifact_digest = Some("sha256:00".to_owned()))),
+        ("a word for having looked", environment(|e| e.producer_digest_source = Some(DigestSource::Observed))),
+        ("another way", environment(|e| e.connect_to = [("a:1".to_owned(), "b:2".to_owned())].into())),
+        ("other authorities", environment(|e| e.trust_roots = Some("sha256:00".to_owned()))),
         ("garbage", Bytes::from_static(b"garbage")),
         ("no run", Bytes::from_static(b"{}")),
         ("another gate", serde_json::to_vec(&other_gate).expect("encodes").into()),

@@ -6,6 +6,7 @@ mod app;
 mod bad_input;
 mod candidate;
 mod evidence;
+mod explain;
 mod failpoints;
 mod gates;
 mod jobs;

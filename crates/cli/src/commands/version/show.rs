@@ -19,11 +19,15 @@ pub(crate) fn status(console: &Console, status: &Value) {
         ("producer", &status["subject"]["producer_digest"]),
         ("profiles", &status["authorization"]["profiles"]),
         ("expires", &status["authorization"]["expires_at"]),
+        ("called in", &status["authorization"]["called_in_at"]),
+        ("class", &status["class"]),
     ] {
         if !value.is_null() {
             console.line(format!("{name:>10}  {}", coloured(&word(value).replace('\n', ", "))));
         }
     }
+    waived(console, status);
+    mode(console, status);
     holds(console, status);
     for why in status["why"].as_array().into_iter().flatten() {
         console.line(format!("{:>10}  {}", "why", word(why)));
@@ -42,15 +46,49 @@ pub(crate) fn status(console: &Console, status: &Value) {
 
 /// Why a version stands where it stands.
 pub(crate) fn explained(console: &Console, explained: &Value) {
-    console.line(coloured(&word(&explained["state"])));
+    console.line(match explained["summary"].as_str() {
+        Some(summary) => summary.to_owned(),
+        // an older control plane says less
+        None => coloured(&word(&explained["state"])),
+    });
+    causes(console, explained);
     let gates = explained["gates"].as_array().into_iter().flatten();
     console.table(
         &["gate", "outcome", "reasons", "verified", "until"],
         gates.map(|gate| ["gate", "outcome", "reasons", "verified_at", "expires_at"].map(|name| word(&gate[name]))),
     );
-    holds(console, explained);
-    for next in explained["next"].as_array().into_iter().flatten() {
-        console.line(format!("{:>10}  {}", "next", word(next)));
+    let commands = explained["commands"].as_array().into_iter().flatten();
+    for (n, command) in commands.enumerate() {
+        console.line(format!("{:>10}  {}", if n == 0 { "type" } else { "" }, word(command)));
+    }
+}
+
+/// What stands in the way, each with its remedy.
+fn causes(console: &Console, explained: &Value) {
+    for cause in explained["causes"].as_array().into_iter().flatten() {
+        let text = |name: &str| word(&cause[name]);
+        let gate = if cause["gate"].is_null() { String::new() } else { format!("  ({} gate)", text("gate")) };
+        console.line(format!("\n{}{gate}", text("code")));
+        console.line(format!("{:>10}  {}", "what", text("what")));
+        console.line(format!("{:>10}  {}", "to do", text("remedy")));
+    }
+}
+
+/// What did not pass and was waived.
+fn waived(console: &Console, status: &Value) {
+    for waived in status["authorization"]["waived"].as_array().into_iter().flatten() {
+        let text = |name: &str| word(&waived[name]);
+        let (check, found, until) = (text("check"), text("found"), text("until"));
+        console.line(format!("{:>10}  {check} ({found}) by {}, until {until}", "WAIVED", text("waiver")));
+    }
+}
+
+/// A mode in which denials are only counted is loud.
+fn mode(console: &Console, status: &Value) {
+    let mode = word(&status["mode"]);
+    if mode == "observe" || mode == "warn" {
+        let until = word(&status["mode_until"]);
+        console.line(format!("{:>10}  {mode} until {until}: routers are let through where they would be denied", "mode"));
     }
 }
 

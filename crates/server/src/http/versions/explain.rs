@@ -1,12 +1,16 @@
 //! `GET …/versions/{version}/explain`: why the version stands where it stands, and what would move it on.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use axum::extract::State;
-use ostiary_domain::{EvidenceRecord, Version};
+use jiff::Timestamp;
 use ostiary_record::{Gate, Outcome};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use cause::{Known, Newest, causes, onward, summary};
+
+pub use cause::CauseView;
 
 use crate::{
     app::App,
@@ -20,6 +24,8 @@ use crate::{
     report::StoredReport,
 };
 
+mod cause;
+
 /// Why a version stands where it stands.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ExplainView {
@@ -31,8 +37,14 @@ pub struct ExplainView {
     pub gates: Vec<GateView>,
     /// Standing holds.
     pub holds: Vec<HoldView>,
+    /// Where it stands and whether routers may dispatch to it, as one sentence.
+    pub summary: String,
+    /// Everything that stands in the way, the weightiest first.
+    pub causes: Vec<CauseView>,
     /// What to do, as sentences.
     pub next: Vec<String>,
+    /// What to type, in order.
+    pub commands: Vec<String>,
 }
 
 /// The newest result of one gate.
@@ -67,64 +79,46 @@ pub async fn explain(
 ) -> Result<axum::Json<ExplainView>, ApiError> {
     let version = newest(&app, &agent, &label).await?;
     let evidence = app.store.evidence_of(&version.key).await?;
-    let mut gates = Vec::new();
+    let mut newest_of = Vec::new();
     for gate in Gate::ALL {
-        if let Some(record) = evidence.iter().filter(|record| record.gate == gate).max_by_key(|record| record.recorded)
-        {
-            gates.push(view(&app, record).await?);
+        let of_gate = evidence.iter().filter(|record| record.gate == gate);
+        if let Some(record) = of_gate.max_by_key(|record| record.recorded) {
+            let stored = app.store.report(&record.id).await?;
+            newest_of.push((record, stored.as_deref().and_then(StoredReport::read).map(|stored| stored.decision)));
         }
     }
-    let next = next(&version, &gates);
+    let jobs = app.store.jobs_of(&version.key).await?;
+    let now = app.clock.now();
+    let newest: Vec<Newest<'_>> =
+        newest_of.iter().map(|(record, decision)| Newest { record, decision: decision.as_ref() }).collect();
+    let known = Known { version: &version, gates: &newest, jobs: &jobs, now };
+    let causes = causes(&known);
+    let gates = newest.iter().map(|newest| view(newest, now)).collect();
+    let mut commands: Vec<String> = causes.iter().filter_map(|cause| cause.command.clone()).collect();
+    commands.extend(onward(&version).filter(|_| causes.is_empty()));
+    let mut seen = BTreeSet::new();
+    commands.retain(|command| seen.insert(command.clone()));
     Ok(axum::Json(ExplainView {
         state: version.state.name().to_string(),
         next_gate: version.state.next_gate().map(|gate| gate.to_string()),
         gates,
         holds: version.holds.iter().map(HoldView::of).collect(),
-        next,
+        summary: summary(&known, &causes),
+        next: causes.iter().map(|cause| format!("{}: {}", cause.code, cause.remedy)).collect(),
+        causes,
+        commands,
     }))
 }
 
-async fn view(app: &App, record: &EvidenceRecord) -> Result<GateView, ApiError> {
-    let stored = app.store.report(&record.id).await?;
-    let decision = stored.as_deref().and_then(StoredReport::read).map(|stored| stored.decision);
-    let outcome = match &decision {
-        Some(decision) => decision.outcome.to_string(),
-        None => record.outcome.to_string(),
-    };
-    Ok(GateView {
+fn view(newest: &Newest<'_>, now: Timestamp) -> GateView {
+    let (record, decision) = (newest.record, newest.decision);
+    GateView {
         gate: record.gate.to_string(),
-        outcome,
-        reasons: decision.iter().flat_map(|decision| &decision.reasons).map(sentence).collect(),
+        outcome: decision.map_or_else(|| record.outcome.to_string(), |decision| decision.outcome.to_string()),
+        reasons: decision.into_iter().flat_map(|decision| &decision.reasons).map(sentence).collect(),
         evidence: record.id.to_string(),
         verified_at: record.verified_at.to_string(),
         expires_at: record.expires_at.to_string(),
-        expired: record.outcome == Outcome::Pass && record.expires_at <= app.clock.now(),
-    })
-}
-
-fn next(version: &Version, gates: &[GateView]) -> Vec<String> {
-    let name = version.state.name();
-    let mut out: Vec<String> = version
-        .holds
-        .iter()
-        .map(|hold| format!("a person must look at hold `{}` ({}) and lift it", hold.id, hold.kind.as_str()))
-        .collect();
-    match version.state.next_gate() {
-        Some(gate) => {
-            let open = gates.iter().find(|view| view.gate == gate.as_str() && view.outcome != "PASS");
-            out.push(match open {
-                Some(view) => format!("see to what the {gate} gate says ({}), then ask for it again", view.outcome),
-                None if name.is_admitted() => format!("ask for a promotion; it runs the {gate} gate"),
-                None => format!("wait for the {gate} gate, which runs by itself"),
-            });
-        }
-        None if name.is_terminal() => {
-            out.push("this try is over; submit the version again with new evidence".to_owned())
-        }
-        None if name == ostiary_domain::StateName::Quarantined => {
-            out.push("an approval for the release, then `release`, which runs the gates again".to_owned());
-        }
-        None => {}
+        expired: record.outcome == Outcome::Pass && record.expires_at <= now,
     }
-    out
 }

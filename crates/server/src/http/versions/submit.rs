@@ -127,7 +127,11 @@ async fn environment(app: &App, agent: &AgentId, name: &str) -> Result<Environme
     let refused = |what: &str| ApiError::new(ErrorCode::NotReady, format!("environment `{name}` {what}"));
     let found = app.store.environment(&name).await?.ok_or_else(|| refused("is not registered"))?;
     if !lenience::permitted(&app.config, agent, &found.document) {
-        return Err(refused("judges as in development, and this namespace is none for development"));
+        let namespace = agent.namespace();
+        return Err(refused(&format!(
+            "judges as in development, and namespace `{namespace}` is none for development: start the server with \
+             `ostiary serve --development {namespace}`, or name an environment of strictness `production`"
+        )));
     }
     Ok(found.name)
 }
