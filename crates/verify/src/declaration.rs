@@ -6,6 +6,7 @@ use ostiary_record::{EventRef, Finding, ReasonCode};
 use crate::{check::Check, discover::CARD, facts::Facts};
 
 mod address;
+pub(crate) mod alone;
 mod artifact;
 mod endpoints;
 mod extension;

@@ -36,6 +36,7 @@ mod schema_detail;
 mod testing;
 
 pub use check::{Check, CheckSpec, Input, Reads};
+pub use declaration::alone::{CardLint, format_of};
 pub use drive::{Allowance, Ports, Request, drive};
 pub use facts::{Facts, Tape};
 pub use judge::{JudgeOptions, judge, judge_check};

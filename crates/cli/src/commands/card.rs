@@ -5,24 +5,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bytes::Bytes;
 use clap::Subcommand;
 use jiff::Timestamp;
 use ostiary_canon::json::{Limits as JsonLimits, parse_strict};
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings};
-use ostiary_protocol::a2a::digest::{card_digest, raw_digest};
+use ostiary_protocol::a2a::{
+    card::{disagreements_between, disagreements_within},
+    digest::{card_digest, raw_digest},
+};
 use ostiary_record::ports::{Fetch as _, Fetched, Limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{api::read, console::Console, error::CliError, exit::Exit, local, system};
 
+mod last_known;
 mod lint;
+mod verify;
 
 /// Work on agent cards
 #[derive(Debug, Subcommand)]
 pub(crate) enum Card {
     Lint(lint::Lint),
+    Verify(verify::Verify),
     /// Fetches a card and keeps it with URL, version, validators, digests and time
+    ///
+    /// The card is fetched with and without `A2A-Version`; when the two name endpoints on different hosts, the command
+    /// ends with 1.
     Snapshot {
         /// Address of the card
         url: String,
@@ -69,6 +79,9 @@ pub(super) struct Snapshot {
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<String>,
     card_digest: String,
+    /// Where callers that send no `A2A-Version` get another card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plain_card_digest: Option<String>,
     raw_digest: String,
     fetched_at: Timestamp,
 }
@@ -79,19 +92,8 @@ impl Card {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         match self {
             Self::Lint(lint) => lint.run(console).await,
-            Self::Snapshot { url, out, reach } => {
-                let fetched = reach.fetch(&url).await?;
-                let snapshot = Snapshot::of(&fetched)?;
-                let beside = beside(&out);
-                local::write(&beside, &fetched.body)?;
-                let text = serde_json::to_string_pretty(&snapshot).expect("a snapshot is plain data");
-                local::write(&out, text.as_bytes())?;
-                console.result(&snapshot, |console, snapshot| {
-                    console.line(format!("{}  {}", snapshot.card_digest, snapshot.url));
-                    console.line(format!("written to {} and {}", out.display(), beside.display()));
-                });
-                Ok(Exit::Done)
-            }
+            Self::Verify(verify) => verify.run(console),
+            Self::Snapshot { url, out, reach } => snapshot(console, &url, &out, &reach).await,
             Self::Digest { file } => {
                 let bytes = read(&file)?;
                 let digest = digest_of(&bytes)?;
@@ -103,21 +105,56 @@ impl Card {
     }
 }
 
+async fn snapshot(console: Console, url: &str, out: &Path, reach: &Reach) -> Result<Exit, CliError> {
+    let fetched = reach.fetch(url).await?;
+    let mut snapshot = Snapshot::of(&fetched)?;
+    let card = parse(&fetched.body)?;
+    let plain = reach.fetch_plain(url).await.and_then(|bytes| parse(&bytes).ok()).filter(|plain| *plain != card);
+    let digest = plain.as_ref().and_then(|plain| card_digest(plain).ok()).map(|digest| digest.to_string());
+    snapshot.plain_card_digest = digest.filter(|digest| *digest != snapshot.card_digest);
+    let between = plain.map(|plain| disagreements_between(&card, &plain)).unwrap_or_default();
+    let apart = [disagreements_within(&card), between].concat();
+    let beside = beside(out);
+    local::write(&beside, &fetched.body)?;
+    let text = serde_json::to_string_pretty(&snapshot).expect("a snapshot is plain data");
+    local::write(out, text.as_bytes())?;
+    console.result(&snapshot, |console, snapshot| {
+        console.line(format!("{}  {}", snapshot.card_digest, snapshot.url));
+        console.line(format!("written to {} and {}", out.display(), beside.display()));
+    });
+    for other in &apart {
+        let known = other.others.join(", ");
+        console.note(format!("CARD_ENDPOINTS_DISAGREE {}: `{}` is none of {known}", other.pointer, other.url));
+    }
+    Ok(if apart.iter().any(|other| other.foreign) { Exit::Failed } else { Exit::Done })
+}
+
 // === impl Reach ===
 
 impl Reach {
     /// GETs a card of a stranger.
     pub(crate) async fn fetch(&self, url: &str) -> Result<Fetched, CliError> {
+        fetch(self.settings()?, url).await.map_err(|error| {
+            error
+                .hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
+        })
+    }
+
+    /// The card as callers get it that send no `A2A-Version`; nothing where they get none, as they may.
+    async fn fetch_plain(&self, url: &str) -> Option<Bytes> {
+        let transport = HttpTransport::new(self.settings().ok()?).ok()?;
+        let headers = [("Accept".to_owned(), "application/json".to_owned())];
+        let fetched = transport.get(url, &headers, Limits::default()).await.ok()?;
+        (fetched.status == 200).then_some(fetched.body)
+    }
+
+    fn settings(&self) -> Result<Settings, CliError> {
         let guard = AddressGuard::public_only();
-        let settings = Settings {
+        Ok(Settings {
             connect_to: self.connect_to.iter().cloned().collect(),
             trust_roots: self.trust_roots.as_ref().map(|path| read(path)).transpose()?,
             allow_insecure_http: self.allow_insecure_http,
             guard: if self.allow_private { guard.allow_private() } else { guard },
-        };
-        fetch(settings, url).await.map_err(|error| {
-            error
-                .hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
         })
     }
 }
@@ -154,6 +191,7 @@ impl Snapshot {
             last_modified: field("last-modified"),
             cache_control: field("cache-control"),
             card_digest: digest_of(&fetched.body)?,
+            plain_card_digest: None,
             raw_digest: raw_digest(&fetched.body).to_string(),
             fetched_at: system::now(),
         })

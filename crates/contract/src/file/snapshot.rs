@@ -20,6 +20,8 @@ file_type! {
         /// Canonical digest, without signatures.
         #[schemars(with = "String")]
         card_digest: Located<DeclaredDigest>,
+        /// Canonical digest of the card as callers get it that send no `A2A-Version`; absent where that is the same card.
+        plain_card_digest: Option<String>,
         /// Digest of the bytes as served.
         #[schemars(with = "String")]
         raw_digest: Located<DeclaredDigest>,

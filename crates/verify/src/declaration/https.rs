@@ -69,7 +69,8 @@ fn nothing(facts: &Facts<'_>) -> Finding {
 /// HTTPS, or for gRPC `host:port`, which the main line of the specification prints and which is dialled with TLS. What is
 /// no absolute URL is not judged here.
 fn secure(binding: Option<&Binding>, url: &str) -> bool {
-    let absolute = !address_problems(url, binding).contains(&AddressProblem::NotAbsolute);
+    let told_elsewhere = [AddressProblem::NotAbsolute, AddressProblem::Template];
+    let absolute = !address_problems(url, binding).iter().any(|p| told_elsewhere.contains(p));
     let scheme = url.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));
     !absolute || scheme || (binding == Some(&Binding::Grpc) && (!url.contains("://") || url.starts_with("dns:///")))
 }

@@ -1,16 +1,17 @@
 //! The declaration layer alone: one card, no contract, no call but the fetch.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use clap::Args;
 use ostiary_canon::json::{Limits, parse_strict};
-use ostiary_contract::{Bundle, Files};
-use ostiary_protocol::a2a::card::{CardFormat, recognise};
-use ostiary_record::{EnvironmentFacts, Gate, Layer, Report, Run, run::RUN_FORMAT};
-use ostiary_verify::{HARNESS_VERSION, Harness, JudgeOptions, discover, judge, output::Documents};
+use ostiary_protocol::a2a::card::{CardFormat, project};
+use ostiary_verify::{CardLint, JudgeOptions, format_of, output::Documents};
 
-use super::Reach;
+use super::{Reach, last_known, verify};
 use crate::{
     api::read,
     console::Console,
@@ -35,6 +36,19 @@ pub(crate) struct Lint {
     /// Judges https, public addresses and media types as warnings
     #[arg(long)]
     dev: bool,
+    /// Judges cards of A2A 0.2 and 0.3 by their own version, instead of telling what to migrate
+    #[arg(long)]
+    legacy: bool,
+    /// The last known card, or its snapshot with the card beside it: silent changes, endpoints that moved and
+    /// authentication that is gone are told
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// The operator's keys for signed cards, as a JWK set
+    #[arg(long, value_name = "FILE")]
+    trust: Option<PathBuf>,
+    /// Fails for cards without a valid signature
+    #[arg(long, requires = "trust")]
+    require_signature: bool,
     #[command(flatten)]
     reach: Reach,
 }
@@ -42,77 +56,70 @@ pub(crate) struct Lint {
 /// What findings call the card that is judged.
 const CARD: &str = "agent-card.json";
 
+/// A card to lint.
+struct Document {
+    card: Bytes,
+    /// As served to callers that send no version, where that was asked.
+    plain: Option<Bytes>,
+    /// Its format; `None` = not even JSON.
+    format: Option<CardFormat>,
+}
+
 // === impl Lint ===
 
 impl Lint {
     pub(super) async fn run(self, console: Console) -> Result<Exit, CliError> {
+        let clock = Arc::new(system::Elapsed::start());
+        let lint = CardLint::new(self.options()?, self.dev, clock);
+        let lint = lint.map_err(|e| CliError::because("this build cannot lint cards", &e))?;
         let mut all = Vec::new();
         for card in &self.cards {
             let is_url = card.starts_with("https://") || card.starts_with("http://");
-            let bytes = if is_url { self.reach.fetch(card).await?.body } else { Bytes::from(read(Path::new(card))?) };
-            let format = format_of(&bytes);
+            let document = if is_url { self.fetched(card).await? } else { Document::of(read(Path::new(card))?.into()) };
             // a card that was fetched has no place in the reader's tree
             let documents = if is_url { Documents::default() } else { Documents::at_home(card).with(CARD, card) };
-            let judged = Judged::new(card, self.judge(bytes)?).with("card", card.as_str()).with("format", format);
+            let format = document.format.map_or("malformed", CardFormat::slug);
+            let projection = document.projection();
+            let mut judged = Judged::new(card, lint.report(document.card, document.plain, system::now()));
+            judged = judged.with("card", card.as_str()).with("format", format).with("a2a", self.a2a.as_str());
+            if let Some(projection) = projection {
+                judged = judged.with("projection", projection);
+            }
             all.push(judged.headed(format!("{card}  ({format})")).documents(documents));
         }
         Ok(report::show(console, &all))
     }
 
-    fn judge(&self, card: Bytes) -> Result<Report, CliError> {
-        let strictness = if self.dev { "development" } else { "production" };
-        let run = Run {
-            format: RUN_FORMAT.to_owned(),
-            started_at: system::now().to_string(),
-            harness_version: HARNESS_VERSION.to_owned(),
-            gate: Some(Gate::Static),
-            environment: EnvironmentFacts { strictness: strictness.to_owned(), ..EnvironmentFacts::default() },
-            recordings: vec![discover::of_card(Arc::new(system::Elapsed::start()), card)],
-            not_run: Vec::new(),
-        };
-        let harness = Harness::standard();
-        let options = JudgeOptions {
-            layers: Some([Layer::Declaration].into()),
-            only: about_cards(&harness),
+    async fn fetched(&self, url: &str) -> Result<Document, CliError> {
+        let card = self.reach.fetch(url).await?.body;
+        let plain = self.reach.fetch_plain(url).await.filter(|plain| *plain != card);
+        Ok(Document { plain, ..Document::of(card) })
+    }
+
+    fn options(&self) -> Result<JudgeOptions, CliError> {
+        let keys = self.trust.as_deref().map(verify::keys).transpose()?;
+        Ok(JudgeOptions {
             consumer_extensions: self.consumer_extensions.clone(),
+            card_keys: keys.unwrap_or_default(),
+            card_signature_required: self.require_signature,
+            last_card: self.against.as_deref().map(last_known::card).transpose()?,
+            legacy_cards: self.legacy,
             ..JudgeOptions::default()
-        };
-        let report = judge(&harness, &run, &no_contract(&self.a2a)?, &options);
-        // what stood in for the contract names nothing
-        Ok(Report { bundle_digest: None, producer_digest: None, ..report })
+        })
     }
 }
 
-/// The checks that judge a card by itself: those of the card's own promises, not of the bundle around it.
-fn about_cards(harness: &Harness) -> Vec<String> {
-    let of_card = |covers: &[&str]| covers.iter().any(|id| id.starts_with("C-"));
-    let checks = harness.checks().map(ostiary_verify::Check::spec);
-    checks.filter(|spec| spec.layer == Layer::Declaration && of_card(spec.covers)).map(|s| s.id.to_owned()).collect()
-}
+// === impl Document ===
 
-/// A bundle that promises nothing but the version to judge by.
-fn no_contract(a2a: &str) -> Result<Bundle, CliError> {
-    let contract = format!(
-        "contract_bundle:\n  contract_id: card-lint\n  contract_version: 0.0.0\n  protocol: {{ a2a: \"{a2a}\" }}\n  \
-         producer: {{ agent_id: any }}\n  declarations: {{ mcp_tools: tools.snapshot.json }}\n"
-    );
-    let files: Files = [("contract.yaml", contract), ("tools.snapshot.json", r#"{"tools":[]}"#.to_owned())]
-        .into_iter()
-        .map(|(path, text)| (path.to_owned(), Bytes::from(text)))
-        .collect();
-    Bundle::load(&files).map_err(|e| CliError::because("this build cannot lint cards", &e))
-}
+impl Document {
+    fn of(card: Bytes) -> Self {
+        Self { format: format_of(&card), card, plain: None }
+    }
 
-fn format_of(bytes: &[u8]) -> &'static str {
-    match parse_strict(bytes, Limits::DOCUMENT) {
-        Err(_) => "malformed",
-        Ok(card) => match recognise(&card) {
-            CardFormat::V1_0 => "a2a-1.0",
-            CardFormat::Hybrid => "a2a-hybrid",
-            CardFormat::Draft1_0 => "a2a-1.0-draft",
-            CardFormat::V0_3 => "a2a-0.3",
-            CardFormat::V0_2 => "a2a-0.2",
-            CardFormat::NotACard => "not-a-card",
-        },
+    /// What a 1.0 card would hold of an older one, and what is lost.
+    fn projection(&self) -> Option<serde_json::Value> {
+        self.format.filter(|format| format.is_legacy())?;
+        let value = parse_strict(&self.card, Limits::DOCUMENT).ok()?;
+        serde_json::to_value(project(&value)).ok()
     }
 }

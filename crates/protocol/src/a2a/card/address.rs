@@ -150,7 +150,7 @@ impl AddressProblem {
             Self::ListenAll => "an address to listen on, none to call",
             Self::LinkLocal => "reachable on its own link only",
             Self::NoHost => "an address or name that belongs to no host",
-            Self::LocalName => "a name without a dot, known to its own network only",
+            Self::LocalName => "the name of a container or machine, known to its own network only",
             Self::Private => "an address of private networks",
             Self::Credentials => "user name or password in a public document",
             Self::Fragment => "a fragment, which is never sent",

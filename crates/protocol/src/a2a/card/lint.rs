@@ -102,17 +102,17 @@ impl<'a> At<'a, '_> {
         }
     }
 
-    /// The members of each object of a list.
+    /// The members of each object of a list; what is no object is told as that alone.
     pub(super) fn each(&mut self, name: &str, rows: &[(&str, Need, Type)]) {
         let list = set(self.value, name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for (n, entry) in list.iter().enumerate() {
+        for (n, entry) in list.iter().enumerate().filter(|(_, entry)| entry.is_object()) {
             self.inner(entry, &format!("{name}/{n}")).members(rows);
         }
     }
 
     /// The members of an object, where it is there.
     pub(super) fn object(&mut self, name: &str, rows: &[(&str, Need, Type)]) {
-        if let Some(entry) = set(self.value, name) {
+        if let Some(entry) = set(self.value, name).filter(|entry| entry.is_object()) {
             self.inner(entry, name).members(rows);
         }
     }

@@ -119,6 +119,10 @@ fn holder(card: &Card, value: &Value, under: &str, out: &mut Vec<Problem>) {
     if !list.is_empty() {
         return;
     }
+    if set(value, "securityRequirements").is_some_and(|r| !r.is_array()) {
+        let at = &mut At { value, pointer: under.to_owned(), out };
+        return dropped(at, "securityRequirements", "requirements are a list");
+    }
     for name in ["security", "authentication", "security_requirements"] {
         if set(value, name).is_some_and(demands) {
             let what = format!("`{name}` is no member of 1.0 and is ignored; write `securityRequirements`");
@@ -130,7 +134,9 @@ fn holder(card: &Card, value: &Value, under: &str, out: &mut Vec<Problem>) {
 
 fn requirement(at: &mut At<'_, '_>, card: &Card, alternatives: usize) {
     let value = at.value;
-    let Some(members) = value.as_object() else { return };
+    let Some(members) = value.as_object() else {
+        return dropped(at, "", "a requirement is an object with `schemes`");
+    };
     if let Some(schemes) = set(value, "schemes") {
         let Some(schemes) = schemes.as_object() else {
             return dropped(at, "schemes", "`schemes` is no object of scheme names");
@@ -193,7 +199,8 @@ fn offered_scopes(scheme: &Value) -> Option<&serde_json::Map<String, Value>> {
 fn nothing_required(card: &Card, out: &mut Vec<Problem>) {
     let required = |value: &Value| {
         let legacy = ["security", "authentication", "security_requirements"];
-        !list_of(value, "securityRequirements").is_empty() || legacy.iter().any(|n| set(value, n).is_some_and(demands))
+        set(value, "securityRequirements").is_some_and(|r| r.as_array().is_none_or(|list| !list.is_empty()))
+            || legacy.iter().any(|n| set(value, n).is_some_and(demands))
     };
     if card.scheme_names().is_empty() || required(card.value()) || card.skills().iter().any(|s| required(s.value)) {
         return;
