@@ -297,6 +297,9 @@ async fn the_artifact_is_observed_where_its_file_is_digested_and_another_file_is
         run_id: "test".to_owned(),
         started_at: SystemClock.now(),
     };
-    assert!(matches!(gone.verify(&NoSink).await, Err(EnvironmentError::Read { .. })), "a file that is named must be there");
+    assert!(
+        matches!(gone.verify(&NoSink).await, Err(EnvironmentError::Read { .. })),
+        "a file that is named must be there"
+    );
     stage.agent.stop().await;
 }

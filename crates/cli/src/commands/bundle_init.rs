@@ -6,7 +6,7 @@ use clap::Args;
 use ostiary_canon::Digest;
 use ostiary_contract::{
     Bundle,
-    init::{Declared, Decision, Draft, draft},
+    init::{Decision, Declared, Draft, draft},
 };
 use serde_json::json;
 

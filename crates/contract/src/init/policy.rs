@@ -43,7 +43,8 @@ fn authorization(source: &Source<'_>) -> String {
 
 fn coverage(source: &Source<'_>) -> String {
     let (drivable, other) = source.protocols();
-    let mut out = String::from("# The profiles that the version is to be admitted for: one for each interface of the card.\n");
+    let mut out =
+        String::from("# The profiles that the version is to be admitted for: one for each interface of the card.\n");
     if drivable.is_empty() {
         let _ = writeln!(out, "activate: [] {MARK}the card declares no interface that can be driven here");
     } else {

@@ -90,12 +90,21 @@ mod tests {
     #[test]
     fn pairs_are_what_the_validator_says() {
         for (schema, found) in [
-            (json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "minLength": 9}}}), true),
-            (json!({"type": "object", "required": ["n"], "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"enum": [3]}}}), true),
+            (
+                json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "minLength": 9}}}),
+                true,
+            ),
+            (
+                json!({"type": "object", "required": ["n"], "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"enum": [3]}}}),
+                true,
+            ),
             (json!({"type": "object"}), true),
             // recursive without end, and a pattern that nobody guesses
             (json!({"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}}), false),
-            (json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^z{3}$"}}}), false),
+            (
+                json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "^z{3}$"}}}),
+                false,
+            ),
             // everything passes: there is nothing that breaks it
             (json!({}), false),
             (json!({"type": 3}), false),

@@ -62,7 +62,8 @@ fn one(card: &Card, name: &str, skill: Skill<'_>, text: &mut String, files: &mut
     let _ = writeln!(text, "    input_modes: {}", list(input.iter().copied()));
     let _ = writeln!(text, "    output_modes: {}", list(output.iter().copied()));
     let _ = writeln!(text, "    examples:\n      - name: {name}-example");
-    let guess = format!(" {MARK}the card has no example that fits; write a request that must work into fixtures/{name}.json");
+    let guess =
+        format!(" {MARK}the card has no example that fits; write a request that must work into fixtures/{name}.json");
     let _ = writeln!(text, "        input_fixture: {name}.json{}", if fixture.guessed { &guess } else { "" });
     if output.iter().any(|mode| is_json(mode)) {
         let what = "expected_artifact_schema: the schema in schemas/ that the answer must satisfy";
@@ -86,7 +87,8 @@ fn one(card: &Card, name: &str, skill: Skill<'_>, text: &mut String, files: &mut
 
 /// The first example of the card that fits the skill's media types, else a guess.
 fn fixture(skill: Skill<'_>, modes: &[&str]) -> Fixture {
-    let (json_mode, text_mode) = (modes.iter().any(|m| is_json(m)), modes.is_empty() || modes.iter().any(|m| is_text(m)));
+    let (json_mode, text_mode) =
+        (modes.iter().any(|m| is_json(m)), modes.is_empty() || modes.iter().any(|m| is_text(m)));
     let examples = skill.examples();
     let parsed = |text: &&str| serde_json::from_str::<Value>(text).ok().filter(|v| v.is_object() || v.is_array());
     if let Some(value) = examples.iter().find_map(parsed).filter(|_| json_mode) {

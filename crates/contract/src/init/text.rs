@@ -21,7 +21,10 @@ const LONGEST: usize = 60;
 pub(super) fn scalar(text: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let word = text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(bare);
-    let special = matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n");
+    let special = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
+    );
     if word && !special {
         return text.to_owned();
     }
@@ -45,7 +48,9 @@ mod tests {
 
     #[test]
     fn names_are_made_of_any_text() {
-        for (text, name) in [("Text statistics", "text-statistics"), ("Ünïcode/Agent!", "n-code-agent"), ("…", "unnamed")] {
+        for (text, name) in
+            [("Text statistics", "text-statistics"), ("Ünïcode/Agent!", "n-code-agent"), ("…", "unnamed")]
+        {
             assert_eq!(slug(text), name, "{text}");
         }
     }

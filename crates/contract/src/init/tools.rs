@@ -27,7 +27,8 @@ pub(super) fn write(source: &Source<'_>, files: &mut Files) {
 }
 
 fn operations(source: &Source<'_>) -> String {
-    let mut out = String::from("# What each skill and tool does to the world, and how that can be proved from outside.\n");
+    let mut out =
+        String::from("# What each skill and tool does to the world, and how that can be proved from outside.\n");
     let mut seen = Vec::new();
     for tool in source.servers.iter().flat_map(|s| &s.tools) {
         if seen.contains(&tool.name.as_str()) {

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use ostiary_contract::{Bundle, Environment};
 use ostiary_domain::Clock;
 use ostiary_record::{
-    Axes, Finding, Gate, Kind, Label, Layer, MonoNanos, Monotonic, ReasonCode, Recording, Run, Severity, Source, Tape,
-    ports::BoxFuture, run::RUN_FORMAT,
+    Axes, EnvironmentFacts, Finding, Gate, Kind, Label, Layer, MonoNanos, Monotonic, ReasonCode, Recording, Run,
+    Severity, Source, Tape, ports::BoxFuture, run::RUN_FORMAT,
 };
 use ostiary_verify::{Check, CheckSpec, Facts, Harness, Input, Reads, discover::of_card};
 use ostiary_worker::jobs::{Disposition, Job, RunFailure, Runner};
@@ -35,6 +35,7 @@ pub enum Says {
 pub struct Candidate {
     says: Arc<Mutex<BTreeMap<Layer, Says>>>,
     gone: Arc<Mutex<Option<Disposition>>>,
+    key: Arc<Mutex<Option<String>>>,
     clock: Arc<dyn Clock>,
     profile: String,
 }
@@ -45,7 +46,7 @@ const MARK: &str = "says";
 
 impl Candidate {
     pub fn honest(clock: Arc<dyn Clock>, profile: &str) -> Self {
-        Self { says: Arc::default(), gone: Arc::default(), clock, profile: profile.to_owned() }
+        Self { says: Arc::default(), gone: Arc::default(), key: Arc::default(), clock, profile: profile.to_owned() }
     }
 
     /// From now on.
@@ -58,6 +59,11 @@ impl Candidate {
         *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = disposition;
     }
 
+    /// From now on the server key that runs see.
+    pub fn served_by(&self, spki_sha256: &str) {
+        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(spki_sha256.to_owned());
+    }
+
     pub fn run_of(&self, job: &Job) -> Run {
         let bundle = Bundle::from_tar(&job.bundle).expect("the server hands out what it took");
         let environment = Environment::well_formed("environment.yaml", &job.environment).expect("registered");
@@ -67,7 +73,10 @@ impl Candidate {
             started_at: self.clock.now().to_string(),
             harness_version: "test".to_owned(),
             gate: Some(job.gate),
-            environment: environment.facts(),
+            environment: EnvironmentFacts {
+                spki_sha256: self.key.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+                ..environment.facts()
+            },
             recordings: vec![self.declarations(card), self.driven()],
             not_run: Vec::new(),
         }

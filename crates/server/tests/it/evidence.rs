@@ -156,3 +156,24 @@ async fn audit_says_who_did_what_and_its_chain_is_whole() {
     assert_eq!((last["action"].as_str(), last["actor"].as_str()), (Some("quarantine"), Some("oki-operator")));
     assert_eq!(last["reason"], "a test wants it");
 }
+
+#[tokio::test]
+async fn evidence_names_the_server_that_answered_and_another_key_is_other_evidence() {
+    let mut payloads = Vec::new();
+    for key in ["aa", "bb"] {
+        let app = TestApp::start().await;
+        app.candidate.served_by(key);
+        app.admit().await;
+        let keys = keyring(&app).await;
+        let record = evidence(&app).await.into_iter().next().expect("evidence");
+        let verified =
+            keys.verify(&Envelope::parse(&envelope(&app, &record).await).expect("an envelope")).expect("signed");
+        payloads.push(serde_json::from_slice::<Value>(&verified.payload).expect("a statement"));
+    }
+    let run = |payload: &Value| payload["predicate"]["configuration"][0]["annotations"].clone();
+    let [one, other] = payloads.as_slice() else { unreachable!("two were made") };
+    assert_eq!(run(one)["spki_sha256"], "aa", "{one:#}");
+    assert_eq!(run(one)["producer_digest_source"], "declared", "{one:#}");
+    assert_ne!(run(one)["spki_sha256"], run(other)["spki_sha256"]);
+    assert_ne!(one["predicate"]["configuration"][0]["digest"], other["predicate"]["configuration"][0]["digest"]);
+}

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use ostiary_domain::{
-    EvidenceRecord, GateDecision, GateReason, Job, JobState, State, Version,
-    approval::Edge,
-    lifecycle::Rejection,
+    EvidenceRecord, GateDecision, GateReason, Job, JobState, State, Version, approval::Edge, lifecycle::Rejection,
 };
 use ostiary_record::Gate;
 use serde::{Deserialize, Serialize};
@@ -78,7 +76,9 @@ pub fn summary(known: &Known<'_>, causes: &[CauseView]) -> String {
         }
         State::Active { .. } => format!("routers may dispatch to it{held}"),
         State::Canary { .. } => format!("routers may dispatch to it for its cohort{held}"),
-        State::RegistryAdmitted { .. } => "it is admitted, and no router dispatches to it before a promotion".to_owned(),
+        State::RegistryAdmitted { .. } => {
+            "it is admitted, and no router dispatches to it before a promotion".to_owned()
+        }
         State::Quarantined { .. } => "it is off the road".to_owned(),
         State::Rejected { .. } => "it was not admitted, and this try is over".to_owned(),
         State::Deprecated { .. } => "it is retired".to_owned(),
@@ -99,7 +99,9 @@ pub fn summary(known: &Known<'_>, causes: &[CauseView]) -> String {
 #[must_use]
 pub fn onward(version: &Version) -> Option<String> {
     match &version.state {
-        State::RegistryAdmitted { .. } => Some(command(version, "version promote", "--to canary --reason \"…\" --wait")),
+        State::RegistryAdmitted { .. } => {
+            Some(command(version, "version promote", "--to canary --reason \"…\" --wait"))
+        }
         State::Canary { .. } => Some(command(version, "version promote", "--to active --reason \"…\" --wait")),
         State::Quarantined { .. } => Some(command(version, "version release", "--reason \"…\"")),
         State::Rejected { .. } => Some(submit(version)),
@@ -114,15 +116,27 @@ pub fn onward(version: &Version) -> Option<String> {
 fn ended(known: &Known<'_>) -> Vec<CauseView> {
     let version = known.version;
     let plain = |code: &str, what: String, remedy: &str, command: Option<String>| {
-        vec![CauseView { kind: "order".to_owned(), gate: None, code: code.to_owned(), what, remedy: remedy.to_owned(), command }]
+        vec![CauseView {
+            kind: "order".to_owned(),
+            gate: None,
+            code: code.to_owned(),
+            what,
+            remedy: remedy.to_owned(),
+            command,
+        }]
     };
     match &version.state {
-        State::Rejected { cause: Rejection::Gate { gate, reasons, .. }, .. } => {
-            reasons.as_slice().iter().map(|reason| CauseView { command: Some(submit(version)), ..of(version, *gate, reason) }).collect()
-        }
-        State::Rejected { cause: Rejection::Withdrawal { who, reason }, .. } => {
-            plain("WITHDRAWN", format!("{who} took it back: {reason}"), "submit it again when it is ready", Some(submit(version)))
-        }
+        State::Rejected { cause: Rejection::Gate { gate, reasons, .. }, .. } => reasons
+            .as_slice()
+            .iter()
+            .map(|reason| CauseView { command: Some(submit(version)), ..of(version, *gate, reason) })
+            .collect(),
+        State::Rejected { cause: Rejection::Withdrawal { who, reason }, .. } => plain(
+            "WITHDRAWN",
+            format!("{who} took it back: {reason}"),
+            "submit it again when it is ready",
+            Some(submit(version)),
+        ),
         State::Quarantined { reason, by, .. } => plain(
             "QUARANTINED",
             format!("{by} took it off the road: {reason}"),
@@ -218,13 +232,15 @@ fn of(version: &Version, gate: Gate, reason: &GateReason) -> CauseView {
         GateReason::ApprovalMissing { edge, .. } => {
             command(version, "approve", &format!("--edge {} --reason \"…\"", edge_name(*edge)))
         }
-        GateReason::EvidenceMissing { gate } | GateReason::EvidenceExpired { gate, .. } | GateReason::EvidenceFailed { gate } => {
-            again(version, *gate)
-        }
+        GateReason::EvidenceMissing { gate }
+        | GateReason::EvidenceExpired { gate, .. }
+        | GateReason::EvidenceFailed { gate } => again(version, *gate),
         GateReason::Finding { check, failed: true, .. } => {
             format!("ostiary verify DIR --env FILE --only {check}")
         }
-        GateReason::SubjectChanged { .. } | GateReason::CardChanged { .. } | GateReason::NoProfileActivated => submit(version),
+        GateReason::SubjectChanged { .. } | GateReason::CardChanged { .. } | GateReason::NoProfileActivated => {
+            submit(version)
+        }
         _ => again(version, gate),
     };
     CauseView {
@@ -256,9 +272,11 @@ fn words(reason: &GateReason) -> (&'static str, String, String) {
             format!("{check} is required and gave no verdict"),
             "have the gate run by a worker of this version; if that does not help, the policy names a check that is not there",
         ),
-        GateReason::GateNotInPolicy => {
-            text("missing", "the policy has no rule for this gate".to_owned(), "an administrator puts a policy that has one")
-        }
+        GateReason::GateNotInPolicy => text(
+            "missing",
+            "the policy has no rule for this gate".to_owned(),
+            "an administrator puts a policy that has one",
+        ),
         GateReason::NoProfileActivated => text(
             "missing",
             "the version activates no profile".to_owned(),
