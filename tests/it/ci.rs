@@ -35,7 +35,11 @@ fn list(node: &Node) -> &[Node] {
 }
 
 fn keys(node: &Node) -> Vec<&str> {
-    if let yaml::Value::Map(entries) = &node.value { entries.iter().map(|e| e.key.as_str()).collect() } else { Vec::new() }
+    if let yaml::Value::Map(entries) = &node.value {
+        entries.iter().map(|e| e.key.as_str()).collect()
+    } else {
+        Vec::new()
+    }
 }
 
 #[test]
