@@ -36,6 +36,8 @@ file_type! {
         connect_to: BTreeMap<String, String> = default,
         /// PEM file of certificate roots, relative to the environment file.
         trust_roots: Option<String>,
+        /// JWK set of the keys that signed cards are checked with, relative to the environment file.
+        card_keys: Option<String>,
         /// What runs there, where that is a file: it is digested when a run begins and compared with the contract's digest.
         artifact: Option<Artifact>,
         /// Whether targets may speak plain http.

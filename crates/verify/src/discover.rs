@@ -157,8 +157,24 @@ pub fn of_documents<'a>(
     Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: 0, events: tape.events() }
 }
 
+/// Asks twice: a server may give callers that send no version another card.
 async fn fetch_card(ports: &Ports, url: &str, tape: &Tape) -> Seen {
-    let headers = [("A2A-Version".to_owned(), "1.0".to_owned()), ("Accept".to_owned(), "application/json".to_owned())];
+    let accept = ("Accept".to_owned(), "application/json".to_owned());
+    let version = ("A2A-Version".to_owned(), "1.0".to_owned());
+    let Some(fetched) = get_card(ports, url, &[version, accept.clone()], tape).await else { return Seen::default() };
+    if fetched.status == 200 {
+        document(tape, CARD, fetched.body.clone());
+        // what is wrong with this one alone is nothing that callers of 1.0 see
+        let plain = get_card(ports, url, &[accept], tape).await;
+        if let Some(plain) = plain.filter(|plain| plain.status == 200 && plain.body != fetched.body) {
+            document(tape, PLAIN_CARD, plain.body);
+        }
+    }
+    seen_at(fetched)
+}
+
+/// One GET on the tape; `None` when there was no answer.
+async fn get_card(ports: &Ports, url: &str, headers: &[(String, String)], tape: &Tape) -> Option<Fetched> {
     let wire = || Source::Wire("card".into());
     let x = tape.next_exchange();
     let target = TargetId("card".to_owned());
@@ -173,20 +189,17 @@ async fn fetch_card(ports: &Ports, url: &str, tape: &Tape) -> Seen {
             intent: Some("FetchAgentCard".into()),
         },
     );
-    match ports.fetch.get(url, &headers, Limits::default()).await {
+    match ports.fetch.get(url, headers, Limits::default()).await {
         Ok(fetched) => {
             let fields = fetched.headers.iter().map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect();
             tape.push(wire(), Kind::Head { x, status: fetched.status, headers: fields });
             tape.push(wire(), Kind::Frame { x, n: 0, bytes: Blob(fetched.body.clone()) });
             tape.push(wire(), Kind::Ended { x, how: End::Complete });
-            if fetched.status == 200 {
-                document(tape, CARD, fetched.body.clone());
-            }
-            seen_at(fetched)
+            Some(fetched)
         }
         Err(problem) => {
             tape.push(wire(), Kind::Ended { x, how: end_of(&problem) });
-            Seen::default()
+            None
         }
     }
 }

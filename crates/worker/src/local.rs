@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use ostiary_canon::jwk::KeySetError;
 use ostiary_contract::{Bundle, Environment, Problems};
 use ostiary_drivers::SettingsError;
 use ostiary_record::{Gate, Report, Run, RunEvent, RunSink};
@@ -80,6 +81,15 @@ pub enum EnvironmentError {
         /// Which setting names it.
         by: String,
     },
+    /// The keys for signed cards are no key set.
+    #[error("`card_keys` names `{file}`, which is no JWK set")]
+    CardKeys {
+        /// Which file.
+        file: String,
+        /// Why.
+        #[source]
+        source: KeySetError,
+    },
     /// A file is named where none may be.
     #[error("{by} names a file, and an environment that is not read from a file may name none")]
     NoFiles {
@@ -130,7 +140,8 @@ impl LocalRun<'_> {
     pub async fn verify(&self, sink: &dyn RunSink) -> Result<(Run, Report), EnvironmentError> {
         let harness = Harness::standard();
         let run = self.drive(&harness, sink).await?;
-        let options = JudgeOptions { only: self.only.clone(), ..JudgeOptions::default() };
+        let card_keys = surroundings::card_keys(self.place)?;
+        let options = JudgeOptions { only: self.only.clone(), card_keys, ..JudgeOptions::default() };
         let report = judge(&harness, &run, self.bundle, &options);
         for line in &report.findings {
             sink.emit(&RunEvent::Judged { finding: Box::new(line.finding.clone()) });

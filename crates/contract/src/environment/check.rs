@@ -111,6 +111,7 @@ impl Environment {
         let observes = self.observers.iter().any(|o| !matches!(o.kind(), "egress" | "approvals"));
         identity
             || self.trust_roots.is_some()
+            || self.card_keys.is_some()
             || self.artifact.is_some()
             || observes
             || self.mcp.iter().any(server)

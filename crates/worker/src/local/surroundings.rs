@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ostiary_canon::Digest;
+use ostiary_canon::{Digest, jwk::KeySet};
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
 use ostiary_record::{EnvironmentFacts, ports::States};
 use ostiary_verify::{Allowance, Ports};
@@ -83,6 +83,13 @@ fn supported(place: &Place) -> Result<(), EnvironmentError> {
         return unsupported(format!("the fault `{}`", fault.value));
     }
     Ok(())
+}
+
+/// The operator's keys for signed cards.
+pub(super) fn card_keys(place: &Place) -> Result<KeySet, EnvironmentError> {
+    let Some(file) = &place.environment.card_keys else { return Ok(KeySet::default()) };
+    let bytes = identity::read_file(place, file, "`card_keys`")?;
+    KeySet::parse(&bytes).map_err(|source| EnvironmentError::CardKeys { file: file.clone(), source })
 }
 
 fn settings(place: &Place) -> Result<Settings, EnvironmentError> {
