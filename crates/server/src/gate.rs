@@ -11,6 +11,7 @@ mod facts;
 mod judge;
 pub mod lenience;
 mod measure;
+mod options;
 mod run;
 mod statement;
 mod waived;

@@ -10,7 +10,7 @@ use ostiary_domain::{
     gate::{GateRun, judge_gate},
 };
 use ostiary_record::{Finding, Report, Run};
-use ostiary_verify::{JudgeOptions, judge};
+use ostiary_verify::judge;
 
 use super::{
     GateError, Gatekeeper,
@@ -53,8 +53,9 @@ impl Gatekeeper {
     /// The pure judge, away from the threads that serve requests.
     async fn judge(&self, gathered: Gathered, run: Run) -> Result<JudgedUpload, GateError> {
         let harness = Arc::clone(&self.app.harness);
+        let options = self.options(&gathered).await?;
         let judged = tokio::task::spawn_blocking(move || {
-            let report = judge(&harness, &run, &gathered.bundle, &JudgeOptions::default());
+            let report = judge(&harness, &run, &gathered.bundle, &options);
             JudgedUpload { gathered, run, report }
         });
         judged.await.map_err(|error| GateError::Judge(error.to_string()))
