@@ -7,12 +7,9 @@ use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
 use jiff::Timestamp;
 use ostiary_canon::Digest;
-use ostiary_contract::{Bundle, Files};
 use ostiary_protocol::a2a::digest::KnownDigests;
-use ostiary_record::{
-    EnvironmentFacts, Gate, Layer, MonoNanos, Monotonic, Outcome, Report as Verdicts, Run, run::RUN_FORMAT,
-};
-use ostiary_verify::{HARNESS_VERSION, Harness, JudgeOptions, discover, judge, mcp::Alone};
+use ostiary_record::{MonoNanos, Monotonic, Outcome, Report as Verdicts};
+use ostiary_verify::{CardLint, JudgeOptions, mcp::Alone};
 use serde_json::{Value, json};
 
 use crate::{
@@ -81,22 +78,9 @@ fn report(measured: Measured, quick: bool) -> Report {
 /// Seconds to judge all cards, each as a verification of its own.
 fn judge_cards(cards: &[Bytes]) -> Result<f64> {
     let watch = Stopwatch::start();
-    let (harness, bundle) = (Harness::standard(), no_contract()?);
-    let of_card = |covers: &[&str]| covers.iter().any(|id| id.starts_with("C-"));
-    let specs = harness.checks().map(ostiary_verify::Check::spec);
-    let only = specs.filter(|s| s.layer == Layer::Declaration && of_card(s.covers)).map(|s| s.id.to_owned()).collect();
-    let options = JudgeOptions { layers: Some([Layer::Declaration].into()), only, ..JudgeOptions::default() };
+    let lint = CardLint::new(JudgeOptions::default(), false, Arc::new(Still))?;
     for card in cards {
-        let run = Run {
-            format: RUN_FORMAT.to_owned(),
-            started_at: Timestamp::UNIX_EPOCH.to_string(),
-            harness_version: HARNESS_VERSION.to_owned(),
-            gate: Some(Gate::Static),
-            environment: EnvironmentFacts { strictness: "production".to_owned(), ..EnvironmentFacts::default() },
-            recordings: vec![discover::of_card(Arc::new(Still), card.clone())],
-            not_run: Vec::new(),
-        };
-        good(&judge(&harness, &run, &bundle, &options))?;
+        good(&lint.report(card.clone(), None, Timestamp::UNIX_EPOCH))?;
     }
     Ok(watch.elapsed().as_secs_f64())
 }
@@ -113,7 +97,7 @@ fn judge_tools(snapshot: &Bytes) -> Result<f64> {
 
 /// A benchmark of a judge that refuses its input would measure nothing.
 fn good(report: &Verdicts) -> Result<()> {
-    ensure!(report.verdict == Outcome::Pass, "what is measured must pass: {:?}", report.findings);
+    ensure!(report.verdict == Outcome::Pass, "what is measured must pass: {}", report.statement);
     Ok(())
 }
 
@@ -141,7 +125,7 @@ fn card(n: usize, bytes: usize) -> Value {
     let mut card = json!({
         "name": format!("Agent {n}"), "description": "Drafts plans of work.", "version": "1.0.0",
         "supportedInterfaces": [
-            {"url": format!("https://agent{n}.example.com/rpc"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+            {"url": format!("https://agent{n}.example.test/rpc"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
         ],
         "capabilities": {"streaming": true},
         "defaultInputModes": ["application/json"], "defaultOutputModes": ["application/json"],
@@ -189,17 +173,6 @@ fn snapshot(tools: usize) -> Bytes {
     };
     let tools: Vec<Value> = (0..tools).map(tool).collect();
     Bytes::from(json!({"tools": tools}).to_string())
-}
-
-/// A bundle that promises nothing but the version to judge by.
-fn no_contract() -> Result<Bundle> {
-    let contract = "contract_bundle:\n  contract_id: bench\n  contract_version: 0.0.0\n  protocol: { a2a: \"1.0\" }\n  \
-                    producer: { agent_id: any }\n  declarations: { mcp_tools: tools.snapshot.json }\n";
-    let files: Files = [("contract.yaml", contract), ("tools.snapshot.json", r#"{"tools":[]}"#)]
-        .into_iter()
-        .map(|(path, text)| (path.to_owned(), Bytes::from(text)))
-        .collect();
-    Ok(Bundle::load(&files)?)
 }
 
 /// A clock that stands still: nothing here waits.
