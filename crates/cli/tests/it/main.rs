@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "an assumption that fails is a failed test")]
 
+mod cards;
 mod demo;
 mod mcp;
 mod offline;
