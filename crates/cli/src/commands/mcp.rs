@@ -99,8 +99,13 @@ fn hint(hint: &HintReport) -> String {
     match (hint.effective, hint.declared) {
         (None, _) => "-".to_owned(),
         (Some(value), declared) => {
-            let word = if value { "yes" } else { "no" };
-            if declared == Some(value) { word.to_owned() } else { format!("{word} (not said)") }
+            let word = |value: bool| if value { "yes" } else { "no" };
+            match declared {
+                None => format!("{} (not said)", word(value)),
+                Some(said) if said == value => word(value).to_owned(),
+                // the worse of two claims that contradict each other
+                Some(said) => format!("{} (said {})", word(value), word(said)),
+            }
         }
     }
 }
