@@ -56,6 +56,14 @@ CREATE TABLE public.counter (
     CONSTRAINT counter_id_check CHECK ((id = 1))
 );
 
+CREATE TABLE public.dead_letters (
+    webhook text NOT NULL COLLATE pg_catalog."C",
+    revision bigint NOT NULL,
+    tries bigint NOT NULL,
+    last_error text NOT NULL,
+    given_up_at bigint NOT NULL
+);
+
 CREATE TABLE public.environments (
     name text NOT NULL COLLATE pg_catalog."C",
     document bytea NOT NULL,
@@ -143,6 +151,11 @@ CREATE TABLE public.namespaces (
     reason text
 );
 
+CREATE TABLE public.notices (
+    id text NOT NULL COLLATE pg_catalog."C",
+    revision bigint NOT NULL
+);
+
 CREATE TABLE public.objects (
     digest text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL,
@@ -215,6 +228,16 @@ CREATE TABLE public.waivers (
     asked_revision bigint NOT NULL
 );
 
+CREATE TABLE public.webhooks (
+    id text NOT NULL COLLATE pg_catalog."C",
+    facts text NOT NULL,
+    removed bigint DEFAULT 0 NOT NULL,
+    reached bigint NOT NULL,
+    tries bigint NOT NULL,
+    not_before bigint NOT NULL,
+    last_error text
+);
+
 ALTER TABLE ONLY public.agents
     ADD CONSTRAINT agents_pkey PRIMARY KEY (id);
 
@@ -229,6 +252,9 @@ ALTER TABLE ONLY public.bundles
 
 ALTER TABLE ONLY public.counter
     ADD CONSTRAINT counter_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.dead_letters
+    ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (webhook, revision);
 
 ALTER TABLE ONLY public.environments
     ADD CONSTRAINT environments_pkey PRIMARY KEY (name);
@@ -250,6 +276,9 @@ ALTER TABLE ONLY public.leases
 
 ALTER TABLE ONLY public.namespaces
     ADD CONSTRAINT namespaces_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.objects
     ADD CONSTRAINT objects_pkey PRIMARY KEY (digest);
@@ -274,6 +303,9 @@ ALTER TABLE ONLY public.versions
 
 ALTER TABLE ONLY public.waivers
     ADD CONSTRAINT waivers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
 
 CREATE INDEX agents_by_namespace ON public.agents USING btree (namespace);
 
@@ -318,6 +350,9 @@ ALTER TABLE ONLY public.agents
 
 ALTER TABLE ONLY public.approvals
     ADD CONSTRAINT approvals_agent_label_attempt_fkey FOREIGN KEY (agent, label, attempt) REFERENCES public.versions(agent, label, attempt);
+
+ALTER TABLE ONLY public.dead_letters
+    ADD CONSTRAINT dead_letters_webhook_fkey FOREIGN KEY (webhook) REFERENCES public.webhooks(id);
 
 ALTER TABLE ONLY public.evidence
     ADD CONSTRAINT evidence_agent_label_attempt_fkey FOREIGN KEY (agent, label, attempt) REFERENCES public.versions(agent, label, attempt);

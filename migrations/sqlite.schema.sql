@@ -54,6 +54,15 @@ CREATE TABLE counter (
     audit_hash TEXT NOT NULL
 );
 
+CREATE TABLE dead_letters (
+    webhook TEXT NOT NULL REFERENCES webhooks (id),
+    revision INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    last_error TEXT NOT NULL,
+    given_up_at INTEGER NOT NULL,
+    PRIMARY KEY (webhook, revision)
+);
+
 CREATE TABLE environments (
     name TEXT PRIMARY KEY NOT NULL,
     document BLOB NOT NULL,
@@ -143,6 +152,11 @@ CREATE TABLE namespaces (
     enforcement TEXT NOT NULL
 , reason TEXT);
 
+CREATE TABLE notices (
+    id TEXT PRIMARY KEY NOT NULL,
+    revision INTEGER NOT NULL
+);
+
 CREATE TABLE objects (
     digest TEXT PRIMARY KEY NOT NULL,
     kind TEXT NOT NULL,
@@ -214,6 +228,16 @@ CREATE TABLE waivers (
     granted TEXT,
     revoked TEXT,
     asked_revision INTEGER NOT NULL
+);
+
+CREATE TABLE webhooks (
+    id TEXT PRIMARY KEY NOT NULL,
+    facts TEXT NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0,
+    reached INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    not_before INTEGER NOT NULL,
+    last_error TEXT
 );
 
 CREATE INDEX agents_by_namespace ON agents (namespace);

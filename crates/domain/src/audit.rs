@@ -93,6 +93,12 @@ pub enum AuditAction {
     GrantWaiver,
     /// A waiver was revoked, and what rests on it called in.
     RevokeWaiver,
+    /// The clock brought something about that people are told of.
+    Notice,
+    /// A receiver of happenings was registered.
+    PutWebhook,
+    /// A receiver of happenings was taken away.
+    RemoveWebhook,
     /// A namespace was made or changed.
     PutNamespace,
     /// An agent was made or changed.

@@ -18,6 +18,7 @@ pub mod queue;
 pub mod race;
 pub mod registry;
 pub mod waivers;
+pub mod webhooks;
 pub mod world;
 
 /// A place where one database lives for the length of one test.
@@ -65,6 +66,7 @@ macro_rules! store_conformance {
                 a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one;
             waivers: a_waiver_is_two_peoples_word, a_revoked_waiver_calls_in_what_rests_on_it,
                 two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
+            webhooks: a_receiver_is_claimed_once_and_moves_on, what_is_given_up_stays_visible, a_notice_is_told_once;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
                 a_moved_entry_is_found, a_cut_chain_is_found;
             registry: rows_come_back_as_they_were_put, tokens_are_found_by_digest_until_revoked,

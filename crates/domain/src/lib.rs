@@ -16,6 +16,7 @@ pub mod consequence;
 pub mod evidence;
 pub mod failpoint;
 pub mod gate;
+pub mod happening;
 pub mod hold;
 pub mod job;
 pub mod lifecycle;
@@ -37,12 +38,13 @@ pub use consequence::{Consequence, consequence};
 pub use evidence::{EvidenceRecord, Standing};
 pub use failpoint::{Crashed, Failpoint, Failpoints, NoFailpoints};
 pub use gate::{GateDecision, GateFacts, GateOutcome, GateReason, judge_gate};
+pub use happening::{Happening, Webhook};
 pub use hold::{Hold, HoldKind, Scope};
 pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
 pub use names::{
     Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, RowVersion, VersionRef,
-    WaiverId,
+    WaiverId, WebhookId,
 };
 pub use ostiary_admission::{Enforcement, Mode};
 pub use ostiary_canon::intoto::AdmissionClass;

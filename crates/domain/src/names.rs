@@ -41,6 +41,8 @@ id! {
     ApprovalId;
     /// One waiver.
     WaiverId;
+    /// One receiver of happenings.
+    WebhookId;
     /// A registered verification environment, by its name.
     EnvironmentName;
 }

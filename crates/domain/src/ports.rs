@@ -17,7 +17,8 @@ use crate::{
     evidence::EvidenceRecord,
     failpoint::{Failpoints, NoFailpoints},
     job::{Job, Lease, NewJob},
-    names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef, WaiverId},
+    happening::{Attempted, DeadLetter, NewWebhook, Notice, Webhook},
+    names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef, WaiverId, WebhookId},
     policy::Policy,
     registry::{Agent, EnvironmentRecord, Namespace, Token},
     route::Route,
@@ -38,7 +39,7 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Everything the server needs kept. One implementation a database; all pass one conformance suite.
 pub trait Store:
-    Versions + Queue + Evidence + Waivers + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
+    Versions + Queue + Evidence + Waivers + Webhooks + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
 {
 }
 
@@ -47,6 +48,7 @@ impl<S> Store for S where
         + Queue
         + Evidence
         + Waivers
+        + Webhooks
         + Registry
         + Objects
         + Policies
@@ -129,6 +131,24 @@ pub trait Waivers {
     fn waiver<'a>(&'a self, id: &'a WaiverId) -> Answer<'a, Option<Waiver>>;
     /// All waivers of a label, oldest first.
     fn waivers_of<'a>(&'a self, agent: &'a AgentId, label: &'a VersionLabel) -> Answer<'a, Vec<Waiver>>;
+}
+
+/// Receivers of happenings, and how far each has been.
+pub trait Webhooks {
+    /// Writes the entry of something that the clock brought about, unless it was written before.
+    fn notice(&self, notice: Notice) -> Answer<'_, Option<Revision>>;
+    /// Registers a receiver.
+    fn put_webhook(&self, new: NewWebhook) -> Answer<'_, Webhook>;
+    /// Takes a receiver away; `false` = there was none.
+    fn remove_webhook<'a>(&'a self, id: &'a WebhookId, by: Actor) -> Answer<'a, bool>;
+    /// The receivers that were not taken away, by id.
+    fn webhooks(&self) -> Answer<'_, Vec<Webhook>>;
+    /// Hands out a receiver that is due and behind the newest revision, to nobody else for `lease_for`.
+    fn claim_webhook(&self, lease_for: jiff::SignedDuration) -> Answer<'_, Option<Webhook>>;
+    /// Writes how a try for a claimed receiver ended; `false` = somebody else was faster.
+    fn attempted<'a>(&'a self, claimed: &'a Webhook, attempted: Attempted) -> Answer<'a, bool>;
+    /// What a receiver never took, oldest first.
+    fn dead_letters<'a>(&'a self, id: &'a WebhookId) -> Answer<'a, Vec<DeadLetter>>;
 }
 
 /// Namespaces, agents, environments, tokens.
@@ -272,6 +292,11 @@ pub trait Signer: fmt::Debug + Send + Sync {
     /// # Errors
     /// When the key cannot be used now.
     fn sign(&self, payload_type: &str, payload: &[u8]) -> Result<Bytes, SignError>;
+    /// The bare Ed25519 signature over `message`, for formats that are no envelope and separate domains themselves.
+    ///
+    /// # Errors
+    /// When the key cannot be used now.
+    fn sign_bytes(&self, message: &[u8]) -> Result<[u8; 64], SignError>;
     /// The key's id.
     fn key_id(&self) -> String;
 }

@@ -9,6 +9,7 @@ pub mod approvals;
 pub mod audit;
 pub mod bundles;
 pub mod environments;
+pub mod events;
 pub mod evidence;
 pub mod extract;
 pub mod gates;
@@ -24,6 +25,7 @@ pub mod problems;
 pub mod rights;
 pub mod versions;
 pub mod waivers;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -148,6 +150,10 @@ fn proof() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(evidence::report::report))
         .routes(routes!(evidence::run::run))
         .routes(routes!(evidence::vsa::vsa))
+        .routes(routes!(events::list::list))
+        .routes(routes!(webhooks::add::add, webhooks::list::list))
+        .routes(routes!(webhooks::remove::remove))
+        .routes(routes!(webhooks::dead::dead))
         .routes(routes!(audit::list::list))
         .routes(routes!(audit::verify::verify))
 }

@@ -11,6 +11,7 @@
 pub mod app;
 pub mod auth;
 pub mod config;
+mod courier;
 pub mod database;
 pub mod driven;
 pub mod entropy;

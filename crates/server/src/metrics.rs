@@ -20,6 +20,8 @@ pub struct Metrics {
     gates: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     commits_lost: AtomicU64,
     lease_lost: AtomicU64,
+    delivered: AtomicU64,
+    undelivered: AtomicU64,
 }
 
 /// What is read at the moment of asking.
@@ -61,6 +63,12 @@ impl Metrics {
     /// Counts a judgement whose transition lost a race; its evidence is kept.
     pub fn commit_lost(&self) {
         self.commits_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one try to tell a receiver of an event.
+    pub fn delivered(&self, taken: bool) {
+        let counter = if taken { &self.delivered } else { &self.undelivered };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a write that came under a lapsed lease.
@@ -106,6 +114,10 @@ impl Metrics {
             "Writes that came under a lapsed lease.",
             self.lease_lost.load(Ordering::Relaxed),
         );
+        page.head("ostiary_webhook_tries_total", "counter", "Tries to tell receivers of events.");
+        for (taken, counter) in [("yes", &self.delivered), ("no", &self.undelivered)] {
+            page.line("ostiary_webhook_tries_total", &[("taken", taken)], counter.load(Ordering::Relaxed));
+        }
         page.single("ostiary_revision", "gauge", "Revision of the index that answers routers.", gauges.revision);
         page.single("ostiary_versions", "gauge", "Versions in the index.", gauges.versions);
         page.single("ostiary_lease_seconds", "gauge", "Seconds until answers from memory end.", gauges.lease_seconds);

@@ -22,6 +22,7 @@ use crate::{
     app::App,
     auth::{Role, TokenTable, TokenTableError},
     config::{Config, RolesOf, TokenConfig},
+    courier::Courier,
     database::{Database, DatabaseError},
     driven::Driven,
     entropy::{Entropy, SystemEntropy},
@@ -357,6 +358,10 @@ fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
     let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
     tasks.spawn("clerk", async move {
         tokio::select! { () = clerk.work() => {}, () = stop.cancelled() => {} }
+    });
+    let (courier, stop) = (Courier::new(Arc::clone(app)), tasks.stop().clone());
+    tasks.spawn("courier", async move {
+        tokio::select! { () = courier.work() => {}, () = stop.cancelled() => {} }
     });
     for n in 0..app.config.worker.embedded {
         let jobs: Arc<dyn Jobs> = Arc::new(LocalJobs::new(Arc::clone(app)));

@@ -105,6 +105,10 @@ impl Signer for KeySigner {
         Ok(Bytes::from(self.0.sign(payload_type, payload).to_json()))
     }
 
+    fn sign_bytes(&self, message: &[u8]) -> Result<[u8; 64], SignError> {
+        Ok(self.0.sign_bytes(message))
+    }
+
     fn key_id(&self) -> String {
         self.0.key_id().to_string()
     }

@@ -30,6 +30,7 @@ mod submit;
 mod transaction;
 mod version;
 mod waiver;
+mod webhook;
 
 pub use hints::Hints;
 pub use ostiary_domain::ports::StorePorts as Ports;

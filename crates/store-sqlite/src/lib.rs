@@ -25,6 +25,7 @@ mod submit;
 mod transaction;
 mod version;
 mod waiver;
+mod webhook;
 
 pub use ostiary_domain::ports::StorePorts as Ports;
 pub use store::{OpenError, SqliteStore};

@@ -168,7 +168,7 @@ async fn evidence_names_the_server_that_answered_and_another_key_is_other_eviden
         let record = evidence(&app).await.into_iter().next().expect("evidence");
         let verified =
             keys.verify(&Envelope::parse(&envelope(&app, &record).await).expect("an envelope")).expect("signed");
-        payloads.push(serde_json::from_slice::<Value>(&verified.payload).expect("a statement"));
+        payloads.push(serde_json::from_slice::<Value>(verified.payload()).expect("a statement"));
     }
     let run = |payload: &Value| payload["predicate"]["configuration"][0]["annotations"].clone();
     let [one, other] = payloads.as_slice() else { unreachable!("two were made") };

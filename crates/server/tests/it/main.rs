@@ -15,3 +15,4 @@ mod openapi;
 mod rights;
 mod summary;
 mod waivers;
+mod webhooks;

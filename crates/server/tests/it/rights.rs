@@ -55,6 +55,11 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "/api/v1/evidence/none/envelope", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none/report", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none/run", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
+    ("GET", "/api/v1/events", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
+    ("POST", "/api/v1/webhooks", &[OPERATOR, ADMIN]),
+    ("GET", "/api/v1/webhooks", &[OPERATOR, ADMIN]),
+    ("DELETE", "/api/v1/webhooks/none", &[OPERATOR, ADMIN]),
+    ("GET", "/api/v1/webhooks/none/dead-letters", &[OPERATOR, ADMIN]),
     ("GET", "/api/v1/audit", &[OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/audit/verify", &[OPERATOR, AUDITOR, ADMIN]),
 ];
@@ -128,6 +133,7 @@ fn shape(template: &str) -> String {
         .replace("/holds/none/", "/holds/{hold}/")
         .replace("/waivers/none", "/waivers/{waiver}")
         .replace("/evidence/none", "/evidence/{evidence}")
+        .replace("/webhooks/none", "/webhooks/{webhook}")
 }
 
 #[tokio::test]

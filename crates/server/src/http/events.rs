@@ -1,0 +1,3 @@
+//! What happened, as people are told of it.
+
+pub mod list;
