@@ -26,6 +26,7 @@ mod sample;
 mod serve;
 mod verify;
 mod version;
+mod waive;
 mod worker;
 
 pub(crate) use card::fetch;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Version(version::Version),
     Approve(approve::Approve),
+    Waive(waive::Waive),
     Check(check::Check),
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -113,6 +115,7 @@ impl Command {
             Self::Environment(command) => command.run(console).await,
             Self::Version(command) => command.run(console).await,
             Self::Approve(command) => command.run(console).await,
+            Self::Waive(command) => command.run(console).await,
             Self::Check(command) => command.run(console).await,
             Self::Evidence(command) => command.run(console).await,
             Self::Audit(command) => command.run(console).await,

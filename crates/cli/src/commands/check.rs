@@ -100,4 +100,7 @@ fn print(console: &Console, answer: &Answer) {
             console.line(format!("{name:>11}  {}", coloured(value)));
         }
     }
+    if !answer.waived.is_empty() {
+        console.line(format!("{:>11}  {}", "waived", answer.waived.join(", ")));
+    }
 }

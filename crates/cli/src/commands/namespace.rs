@@ -16,9 +16,12 @@ pub(crate) enum Namespace {
         /// What a denial does: it denies, or it is only counted and told
         #[arg(long, value_parser = ["enforce", "warn", "observe"], default_value = "enforce")]
         mode: String,
-        /// When a softer mode ends by itself (RFC 3339)
-        #[arg(long, value_name = "TIME")]
+        /// When a softer mode ends by itself (RFC 3339); required for one
+        #[arg(long, value_name = "TIME", required_if_eq_any([("mode", "warn"), ("mode", "observe")]))]
         until: Option<jiff::Timestamp>,
+        /// Why it is softer, in words; required for a softer mode
+        #[arg(long, required_if_eq_any([("mode", "warn"), ("mode", "observe")]))]
+        reason: Option<String>,
         #[command(flatten)]
         remote: Remote,
     },
@@ -34,8 +37,8 @@ pub(crate) enum Namespace {
 impl Namespace {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         match self {
-            Self::Put { name, mode, until, remote } => {
-                let body = json!({"mode": mode, "until": until.map(|at| at.to_string())});
+            Self::Put { name, mode, until, reason, remote } => {
+                let body = json!({"mode": mode, "until": until.map(|at| at.to_string()), "reason": reason});
                 let done = remote.api()?.put(&format!("/api/v1/namespaces/{name}"), &body).await?;
                 console.result(&done, |console, done| {
                     console.line(format!("namespace `{name}`: {mode} (revision {})", done["revision"]));
@@ -44,7 +47,7 @@ impl Namespace {
             Self::List { remote } => {
                 let listed = remote.api()?.get("/api/v1/namespaces").await?;
                 console.result(&listed, |console, listed| {
-                    let names = ["namespace", "mode", "until"];
+                    let names = ["namespace", "mode", "until", "reason"];
                     let rows = listed.as_array().into_iter().flatten();
                     console.table(&names, rows.map(|row| names.map(|name| word(&row[name]))));
                 });

@@ -88,7 +88,8 @@ fn mode(console: &Console, status: &Value) {
     let mode = word(&status["mode"]);
     if mode == "observe" || mode == "warn" {
         let until = word(&status["mode_until"]);
-        console.line(format!("{:>10}  {mode} until {until}: routers are let through where they would be denied", "mode"));
+        console
+            .line(format!("{:>10}  {mode} until {until}: routers are let through where they would be denied", "mode"));
     }
 }
 

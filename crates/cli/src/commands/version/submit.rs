@@ -24,6 +24,9 @@ pub(crate) struct Submit {
     /// The label; without it, the version in the card
     #[arg(long)]
     version: Option<VersionLabel>,
+    /// `reduced` for an agent whose effects nobody can observe: a person answers for it, and routers are told
+    #[arg(long, value_parser = ["full", "reduced"], default_value = "full")]
+    class: String,
     /// Why it differs from the version before
     #[arg(long, value_name = "TEXT")]
     change_reason: Option<String>,
@@ -45,7 +48,7 @@ impl Submit {
         let agent = AgentId::new(&self.namespace, name).map_err(|e| CliError::usage(e.to_string()))?;
         let api = self.remote.api()?;
         api.upload("POST", "/api/v1/bundles", "application/x-tar", bundle.to_tar()).await?;
-        let body = json!({"bundle": bundle.digest.to_string(), "environment": self.env,
+        let body = json!({"bundle": bundle.digest.to_string(), "environment": self.env, "class": self.class,
             "version": self.version.as_ref().map(ToString::to_string), "change_reason": self.change_reason,
             "implementation_diff": self.implementation_diff});
         let path = format!("{}/versions", super::super::agent::path(&agent));
