@@ -109,6 +109,14 @@ impl Api {
         self.json(self.request("PUT", path).body("application/json", body.to_string())).await
     }
 
+    /// DELETEs.
+    ///
+    /// # Errors
+    /// When there is no answer, or it is a refusal.
+    pub async fn delete(&self, path: &str) -> Result<(), CliError> {
+        self.send(self.request("DELETE", path)).await.map(|_| ())
+    }
+
     /// GETs a list page by page; `items` is its name in each page.
     ///
     /// # Errors

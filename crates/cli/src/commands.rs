@@ -27,6 +27,7 @@ mod serve;
 mod verify;
 mod version;
 mod waive;
+mod webhook;
 mod worker;
 
 pub(crate) use card::fetch;
@@ -76,6 +77,10 @@ pub(crate) enum Command {
     Version(version::Version),
     Approve(approve::Approve),
     Waive(waive::Waive),
+    #[command(subcommand)]
+    Webhook(webhook::Webhook),
+    #[command(subcommand)]
+    Event(webhook::Event),
     Check(check::Check),
     #[command(subcommand)]
     Evidence(evidence::Evidence),
@@ -116,6 +121,8 @@ impl Command {
             Self::Version(command) => command.run(console).await,
             Self::Approve(command) => command.run(console).await,
             Self::Waive(command) => command.run(console).await,
+            Self::Webhook(command) => command.run(console).await,
+            Self::Event(command) => command.run(console).await,
             Self::Check(command) => command.run(console).await,
             Self::Evidence(command) => command.run(console).await,
             Self::Audit(command) => command.run(console).await,

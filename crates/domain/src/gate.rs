@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     approval::{Approval, Edge},
     evidence::EvidenceRecord,
+    names::WaiverId,
     policy::Policy,
     subject::Subject,
-    names::WaiverId,
     version::Version,
     waiver::{Waived, Waiver},
 };

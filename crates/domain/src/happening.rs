@@ -228,7 +228,8 @@ fn of_gate(detail: &Value) -> Option<Kind> {
     let state = |name: &str| serde_json::from_value::<StateName>(detail[name].clone()).ok();
     let (from, to) = (state("from")?, state("to")?);
     let held = detail["holds"].as_array().is_some_and(|holds| !holds.is_empty());
-    let passed = serde_json::from_value(detail["outcome"].clone()).is_ok_and(|outcome: Outcome| outcome == Outcome::Pass);
+    let passed =
+        serde_json::from_value(detail["outcome"].clone()).is_ok_and(|outcome: Outcome| outcome == Outcome::Pass);
     let renewal = serde_json::from_value(detail["gate"].clone()).is_ok_and(|gate: Gate| gate <= Gate::Admission);
     match (from == to, to) {
         (false, StateName::Quarantined) => Some(Kind::Quarantined),

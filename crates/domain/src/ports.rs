@@ -16,8 +16,8 @@ use crate::{
     audit::AuditEntry,
     evidence::EvidenceRecord,
     failpoint::{Failpoints, NoFailpoints},
-    job::{Job, Lease, NewJob},
     happening::{Attempted, DeadLetter, NewWebhook, Notice, Webhook},
+    job::{Job, Lease, NewJob},
     names::{Actor, EnvironmentName, EvidenceId, JobId, VersionRef, WaiverId, WebhookId},
     policy::Policy,
     registry::{Agent, EnvironmentRecord, Namespace, Token},
@@ -39,7 +39,19 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Everything the server needs kept. One implementation a database; all pass one conformance suite.
 pub trait Store:
-    Versions + Queue + Evidence + Waivers + Webhooks + Registry + Objects + Policies + AuditLog + Feed + fmt::Debug + Send + Sync
+    Versions
+    + Queue
+    + Evidence
+    + Waivers
+    + Webhooks
+    + Registry
+    + Objects
+    + Policies
+    + AuditLog
+    + Feed
+    + fmt::Debug
+    + Send
+    + Sync
 {
 }
 
@@ -56,7 +68,7 @@ impl<S> Store for S where
         + Feed
         + fmt::Debug
         + Send
-        + Sync,
+        + Sync
 {
 }
 

@@ -257,11 +257,6 @@ pub fn new_waiver(label: &str, check: &str) -> NewWaiver {
 /// The same, granted by the approver.
 #[must_use]
 pub fn waiver(label: &str, check: &str) -> Waiver {
-    let grant = Grant {
-        by: approver(),
-        reason: "seen".into(),
-        at: moment(0, 4),
-        envelope: "{}".into(),
-    };
+    let grant = Grant { by: approver(), reason: "seen".into(), at: moment(0, 4), envelope: "{}".into() };
     Waiver { granted: Some(grant), ..new_waiver(label, check).asked(moment(0, 3)) }
 }

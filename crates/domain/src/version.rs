@@ -82,7 +82,8 @@ impl Version {
     /// A new try, in DRAFT.
     #[must_use]
     pub fn submitted(key: VersionRef, submission: Submission, at: Moment) -> Self {
-        let Submission { bundle, mut activated, environment, class, by, change_reason, implementation_diff } = submission;
+        let Submission { bundle, mut activated, environment, class, by, change_reason, implementation_diff } =
+            submission;
         activated.sort();
         activated.dedup();
         Self {

@@ -202,8 +202,7 @@ impl NewWaiver {
     #[must_use]
     pub fn asked(self, at: Moment) -> Waiver {
         let Self { id, agent, label, check, profile, manifest, policy, reason, by, expires_at } = self;
-        let request =
-            WaiverRequest { id, agent, label, check, profile, manifest, policy, reason, by, at, expires_at };
+        let request = WaiverRequest { id, agent, label, check, profile, manifest, policy, reason, by, at, expires_at };
         Waiver { request, granted: None, revoked: None }
     }
 }

@@ -91,7 +91,11 @@ async fn revoke(tx: &mut Revising, (id, by, reason): &(WaiverId, Actor, String))
 }
 
 /// Calls in every authorization of the label that rests on `waiver`.
-async fn call_in(tx: &mut Revising, waiver: &Waiver, at: Moment) -> Result<Vec<ostiary_domain::VersionRef>, StoreError> {
+async fn call_in(
+    tx: &mut Revising,
+    waiver: &Waiver,
+    at: Moment,
+) -> Result<Vec<ostiary_domain::VersionRef>, StoreError> {
     let mut called_in = Vec::new();
     for mut version in version::tries(tx.db(), &waiver.request.agent, &waiver.request.label).await? {
         if version.call_in(&waiver.request.id, at) {

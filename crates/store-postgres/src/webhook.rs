@@ -67,8 +67,7 @@ impl Webhooks for PostgresStore {
 async fn notice(tx: &mut Revising, notice: &Notice) -> Result<Option<Revision>, StoreError> {
     let at = tx.moment();
     let (id, revision) = (notice.id.as_str(), int(at.revision.0));
-    let query =
-        sqlx::query!("INSERT INTO notices (id, revision) VALUES ($1, $2) ON CONFLICT DO NOTHING", id, revision);
+    let query = sqlx::query!("INSERT INTO notices (id, revision) VALUES ($1, $2) ON CONFLICT DO NOTHING", id, revision);
     let mut db = tx.db();
     let inserted = query.execute(db.conn()).await;
     if db.ok(inserted)?.rows_affected() == 0 {

@@ -67,8 +67,7 @@ async fn notice(store: &SqliteStore, notice: Notice) -> Result<Option<Revision>,
     let mut tx = store.writing("notice.write").await?;
     let at = tx.moment().await?;
     let (id, revision) = (notice.id.as_str(), int(at.revision.0));
-    let query =
-        sqlx::query!("INSERT INTO notices (id, revision) VALUES (?, ?) ON CONFLICT DO NOTHING", id, revision);
+    let query = sqlx::query!("INSERT INTO notices (id, revision) VALUES (?, ?) ON CONFLICT DO NOTHING", id, revision);
     let mut db = tx.db();
     let inserted = query.execute(db.conn()).await;
     if db.ok(inserted)?.rows_affected() == 0 {

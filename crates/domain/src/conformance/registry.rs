@@ -17,7 +17,11 @@ use crate::{
 pub async fn rows_come_back_as_they_were_put(bench: &dyn Bench) {
     let world = World::new(bench).await;
     let store = &world.store;
-    let namespace = Namespace { name: "beta".into(), enforcement: Enforcement::Warn { until: hour(5) }, reason: Some("a trial".into()) };
+    let namespace = Namespace {
+        name: "beta".into(),
+        enforcement: Enforcement::Warn { until: hour(5) },
+        reason: Some("a trial".into()),
+    };
     store.put_namespace(namespace.clone(), operator()).await.expect("a namespace");
     assert_eq!(store.namespace("beta").await.expect("a look-up"), Some(namespace));
     assert_eq!(store.namespace("gamma").await.expect("a look-up"), None);

@@ -113,10 +113,8 @@ impl<'a> Asked<'a> {
     /// The layers that hold no PASS, profile by profile. Where the class leaves none to be asked for, the gate's own
     /// must show something all the same: no gate opens on nothing (V-09).
     fn without_pass(&self, findings: &[&Finding], activated: &[Profile]) -> Vec<GateReason> {
-        let missing = |layer: &Layer, profile: &Profile| GateReason::LayerWithoutPass {
-            layer: *layer,
-            profile: profile.clone(),
-        };
+        let missing =
+            |layer: &Layer, profile: &Profile| GateReason::LayerWithoutPass { layer: *layer, profile: profile.clone() };
         if self.layers.is_empty() && !self.rule.layers.is_empty() && !self.shows_something(findings) {
             return self.rule.layers.iter().flat_map(|l| activated.iter().map(move |p| missing(l, p))).collect();
         }

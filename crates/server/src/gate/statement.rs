@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use ostiary_canon::{
     Digest, Profile, Revision,
     intoto::{
-        Authorization, AuthorizationFacts, Conditions, GateEvidence, ResourceDescriptor, Statement,
-        Subject, TestResult, TestVerdict,
+        Authorization, AuthorizationFacts, Conditions, GateEvidence, ResourceDescriptor, Statement, Subject,
+        TestResult, TestVerdict,
     },
 };
 use ostiary_domain::{

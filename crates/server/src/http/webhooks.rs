@@ -9,11 +9,7 @@ use ostiary_domain::Webhook;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{
-    app::App,
-    auth::Caller,
-    error::ApiError,
-};
+use crate::{app::App, auth::Caller, error::ApiError};
 
 /// One receiver.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -251,7 +251,10 @@ async fn trial_is_counted_and_shown_and_ends_at_its_time() {
     assert_eq!(put(json!({"mode": "observe", "until": "2026-03-02T00:00:00Z", "reason": "first weeks"})).await, 200);
     let question = || async { CheckAdmissionRequest { profile: "a2a-jsonrpc-1.0".to_owned(), ..app.question().await } };
     let trial = app.check(question().await).await;
-    assert_eq!((trial.reason(), trial.would_deny()), (DecisionReason::AllowedWouldDeny, DecisionReason::ProfileNotVerified));
+    assert_eq!(
+        (trial.reason(), trial.would_deny()),
+        (DecisionReason::AllowedWouldDeny, DecisionReason::ProfileNotVerified)
+    );
     let status = app.status().await;
     assert_eq!((&status["mode"], &status["mode_until"]), (&json!("observe"), &json!("2026-03-02T00:00:00Z")));
     let listed = app.get(AUDITOR, "/api/v1/namespaces").await.1;
@@ -261,7 +264,10 @@ async fn trial_is_counted_and_shown_and_ends_at_its_time() {
     assert!(page.contains("ostiary_would_deny_total{reason=\"PROFILE_NOT_VERIFIED\"} 1"), "{page}");
     app.advance(SignedDuration::from_hours(25)).await;
     let enforced = app.check(question().await).await;
-    assert_eq!((enforced.reason(), enforced.would_deny()), (DecisionReason::ProfileNotVerified, DecisionReason::Unspecified));
+    assert_eq!(
+        (enforced.reason(), enforced.would_deny()),
+        (DecisionReason::ProfileNotVerified, DecisionReason::Unspecified)
+    );
     let status = app.status().await;
     assert_eq!((&status["mode"], &status["mode_until"]), (&json!("enforce"), &serde_json::Value::Null));
 }

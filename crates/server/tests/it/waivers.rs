@@ -74,11 +74,17 @@ async fn waived_failure_is_admitted_by_two_people_and_shown_to_routers() {
     }
     assert_eq!(app.state().await, "ACTIVE", "{:#}", app.status().await);
     let decision = app.check(app.question().await).await;
-    assert_eq!((decision.reason().as_str_name(), &decision.waived[..]), ("DECISION_REASON_ALLOWED", &[CHECK.to_owned()][..]));
+    assert_eq!(
+        (decision.reason().as_str_name(), &decision.waived[..]),
+        ("DECISION_REASON_ALLOWED", &[CHECK.to_owned()][..])
+    );
     let status = app.status().await;
     assert_eq!(status["authorization"]["expires_at"], "2026-03-03T00:00:00Z", "no longer than the waiver");
     let waived = &status["authorization"]["waived"][0];
-    assert_eq!((&waived["verdict"], &waived["found"], &waived["waiver"]), (&json!("WAIVED"), &json!("FAIL"), &waiver["id"]));
+    assert_eq!(
+        (&waived["verdict"], &waived["found"], &waived["waiver"]),
+        (&json!("WAIVED"), &json!("FAIL"), &waiver["id"])
+    );
     app.advance(SignedDuration::from_hours(49)).await;
     assert_eq!(app.reason(app.question().await).await, "EVIDENCE_EXPIRED");
 }
@@ -165,7 +171,8 @@ async fn revoked_waiver_takes_the_version_off_the_road() {
 async fn check_that_does_not_exist_cannot_be_waived() {
     let app = rejected().await;
     let manifest = app.get(AUDITOR, &path("evidence")).await.1[0]["subject"]["manifest"].clone();
-    let body = |check: &str, until: &str| json!({"check": check, "manifest": manifest, "reason": "x", "expires_at": until});
+    let body =
+        |check: &str, until: &str| json!({"check": check, "manifest": manifest, "reason": "x", "expires_at": until});
     let unknown = app.post(PUBLISHER, &path("waivers"), &body("test.*", "2026-03-03T00:00:00Z")).await;
     let endless = app.post(PUBLISHER, &path("waivers"), &body(CHECK, "2027-03-03T00:00:00Z")).await;
     assert_eq!((unknown.0, endless.0), (400, 400), "{} {}", unknown.1, endless.1);

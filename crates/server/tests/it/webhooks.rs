@@ -230,11 +230,13 @@ async fn feed_of_events_is_in_order_and_of_ones_own_namespaces() {
     let app = TestApp::start().await;
     app.admit().await;
     let page = app.get(PUBLISHER, "/api/v1/events?limit=5").await.1;
-    let rest = app.get(PUBLISHER, &format!("/api/v1/events?after={}", page["next"].as_str().expect("a cursor"))).await.1;
+    let rest =
+        app.get(PUBLISHER, &format!("/api/v1/events?after={}", page["next"].as_str().expect("a cursor"))).await.1;
     let all = |page: &Value| page["events"].as_array().expect("a list").clone();
     let events: Vec<Value> = all(&page).into_iter().chain(all(&rest)).collect();
     assert!(events.is_sorted_by_key(|event| event["revision"].as_u64()));
-    let moves: Vec<_> = events.iter().filter(|e| e["type"] == "version.moved").map(|e| e["data"]["to"].clone()).collect();
+    let moves: Vec<_> =
+        events.iter().filter(|e| e["type"] == "version.moved").map(|e| e["data"]["to"].clone()).collect();
     assert_eq!(moves, ["STATIC_VALIDATED", "CONFORMANCE_VERIFIED", "SECURITY_VERIFIED", "REGISTRY_ADMITTED"]);
     let foreign = app.get(STRANGER, "/api/v1/events?limit=500").await.1;
     assert_eq!(foreign["events"], json!([]));

@@ -1,6 +1,8 @@
 //! A try of a version, with everything that people ask first.
 
-use ostiary_domain::{AdmissionClass, Authorization, GateReason, Route, State, Subject, Version, Waived, lifecycle::Rejection};
+use ostiary_domain::{
+    AdmissionClass, Authorization, GateReason, Route, State, Subject, Version, Waived, lifecycle::Rejection,
+};
 use ostiary_record::DigestSource;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
