@@ -210,3 +210,45 @@ fn a_bad_configuration_is_told_with_every_problem() {
     fs::write(&config, "http: { listen: '127.0.0.1:0' }\n").unwrap();
     assert_eq!(run(&["config", "check", "--config", config.to_str().unwrap()]).code, 0);
 }
+
+/// L-08, L-09, L-12 from the command line: a trial that ends, an exception that two people answer for, and what was told.
+#[test]
+fn a_trial_a_waiver_and_the_events_of_both() {
+    let site = Site::start(1);
+    let env = site.path().join("staging.yaml");
+    site.done("ada", &["namespace", "put", "team"]);
+    site.done("otto", &["environment", "put", env.to_str().unwrap()]);
+    let hook = site.done("otto", &["webhook", "add", "https://127.0.0.1:9/ostiary", "--namespace", "team"]);
+    assert_eq!(site.as_("otto", &["webhook", "add", "https://127.0.0.1:9/ostiary"]).code, 1, "otto reaches one team");
+    let submit = ["version", "submit", "--namespace", "team", "--bundle", &bundle(), "--env", "staging", "--wait"];
+    let admitted = site.done("paula", &submit);
+    let submitted: jiff::Timestamp = admitted["submitted_at"].as_str().unwrap().parse().unwrap();
+    let tomorrow = (submitted + jiff::SignedDuration::from_hours(24)).to_string();
+
+    let ask = ["waive", "--check", "a2a.error.leak", "--reason", "mended next week", "--expires", &tomorrow];
+    let asked = site.act("paula", &ask);
+    assert_eq!((asked.code, &asked.json()["standing"]), (0, &json!("asked")), "{asked:?}");
+    let id = asked.json()["id"].as_str().unwrap().to_owned();
+    let grant = ["waive", "--grant", &id, "--reason", "seen"];
+    assert_eq!(site.act("paula", &grant).code, 1, "nobody grants what they asked for");
+    let granted = site.act("otto", &grant);
+    assert_eq!(granted.json()["standing"], "granted", "{granted:?}");
+    let revoked = site.act("otto", &["waive", "--revoke", &id, "--reason", "mended"]);
+    assert_eq!(revoked.json()["standing"], "revoked", "{revoked:?}");
+    assert_eq!(site.act("olga", &["waive", "--list"]).json()[0]["id"], json!(id));
+
+    let observe = ["namespace", "put", "team", "--mode", "observe", "--until", &tomorrow];
+    assert_eq!(site.as_("ada", &observe).code, 2, "a trial has a reason");
+    site.done("ada", &[&observe[..], &["--reason", "first weeks"]].concat());
+    let card = admitted["subject"]["card_digest"].as_str().unwrap();
+    assert_eq!(site.check(card, PROFILE), (0, "ALLOWED_WOULD_DENY".to_owned()));
+    assert_eq!(site.act("olga", &["version", "status"]).json()["mode"], "observe");
+
+    let events = site.done("olga", &["event", "list"]);
+    let kinds: Vec<&str> = events["events"].as_array().unwrap().iter().map(|e| e["type"].as_str().unwrap()).collect();
+    for kind in ["version.submitted", "version.moved", "waiver.changed", "namespace.mode_set"] {
+        assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+    }
+    site.done("otto", &["webhook", "remove", hook["id"].as_str().unwrap()]);
+    assert_eq!(site.done("otto", &["webhook", "list"]), json!([]));
+}
