@@ -165,6 +165,10 @@ async fn revoked_waiver_takes_the_version_off_the_road() {
     assert_eq!((status, revoked["standing"].as_str()), (200, Some("revoked")), "{revoked}");
     assert_eq!(app.reason(app.question().await).await, "EVIDENCE_STALE");
     assert!(app.status().await["authorization"]["called_in_at"].is_string());
+    let explained = app.get(AUDITOR, &path("explain")).await.1;
+    assert_eq!((&explained["mode"], &explained["causes"][0]["code"]), (&json!("enforce"), &json!("EVIDENCE_STALE")));
+    let conformance = explained["gates"].as_array().expect("gates").iter().find(|gate| gate["gate"] == "conformance");
+    assert_eq!(conformance.expect("was run")["waived"][0]["check"], CHECK);
 }
 
 #[tokio::test]

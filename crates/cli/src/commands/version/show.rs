@@ -51,6 +51,7 @@ pub(crate) fn explained(console: &Console, explained: &Value) {
         // an older control plane says less
         None => coloured(&word(&explained["state"])),
     });
+    mode(console, explained);
     causes(console, explained);
     let gates = explained["gates"].as_array().into_iter().flatten();
     console.table(

@@ -17,9 +17,9 @@ use crate::{
     error::{ApiError, Problem},
     http::{
         extract::VersionPath,
-        model::{HoldView, sentence},
+        model::{HoldView, WaivedView, sentence},
         rights::{May, ReadEvidence},
-        versions::newest,
+        versions::{enforced, newest},
     },
     report::StoredReport,
 };
@@ -35,6 +35,10 @@ pub struct ExplainView {
     pub next_gate: Option<String>,
     /// The newest result of each gate that was run.
     pub gates: Vec<GateView>,
+    /// How hard its namespace is enforced now: in `observe` and `warn` routers are let through where they would be denied.
+    pub mode: String,
+    /// When a softer mode ends by itself.
+    pub mode_until: Option<String>,
     /// Standing holds.
     pub holds: Vec<HoldView>,
     /// Where it stands and whether routers may dispatch to it, as one sentence.
@@ -56,6 +60,8 @@ pub struct GateView {
     pub outcome: String,
     /// Every reason why it is not PASS.
     pub reasons: Vec<String>,
+    /// What did not pass and was waived.
+    pub waived: Vec<WaivedView>,
     /// Id of the evidence.
     pub evidence: String,
     /// When it was driven.
@@ -98,7 +104,10 @@ pub async fn explain(
     commands.extend(onward(&version).filter(|_| causes.is_empty()));
     let mut seen = BTreeSet::new();
     commands.retain(|command| seen.insert(command.clone()));
+    let (mode, mode_until) = enforced(&app, agent.namespace()).await?;
     Ok(axum::Json(ExplainView {
+        mode,
+        mode_until,
         state: version.state.name().to_string(),
         next_gate: version.state.next_gate().map(|gate| gate.to_string()),
         gates,
@@ -116,6 +125,7 @@ fn view(newest: &Newest<'_>, now: Timestamp) -> GateView {
         gate: record.gate.to_string(),
         outcome: decision.map_or_else(|| record.outcome.to_string(), |decision| decision.outcome.to_string()),
         reasons: decision.into_iter().flat_map(|decision| &decision.reasons).map(sentence).collect(),
+        waived: WaivedView::all(&record.waived),
         evidence: record.id.to_string(),
         verified_at: record.verified_at.to_string(),
         expires_at: record.expires_at.to_string(),

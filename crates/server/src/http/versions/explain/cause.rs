@@ -69,10 +69,10 @@ pub fn summary(known: &Known<'_>, causes: &[CauseView]) -> String {
     let version = known.version;
     let name = format!("{}@{}", version.key.agent, version.key.label);
     let held = if version.holds.is_empty() { "" } else { ", as far as no hold stops it" };
-    let ran_out = version.state.admitted().is_some_and(|admitted| admitted.authorization.expires_at <= known.now);
+    let ran_out = version.state.admitted().is_some() && !version.is_authorized(known.now);
     let dispatch = match &version.state {
         State::Active { .. } | State::Canary { .. } if ran_out => {
-            "its evidence has run out, so no router may dispatch to it".to_owned()
+            "its evidence has run out or was called in, so no router may dispatch to it".to_owned()
         }
         State::Active { .. } => format!("routers may dispatch to it{held}"),
         State::Canary { .. } => format!("routers may dispatch to it for its cohort{held}"),
@@ -223,7 +223,16 @@ fn expired(known: &Known<'_>) -> Vec<CauseView> {
         remedy: "have the gate run again against the agent as it is now".to_owned(),
         command: Some(again(known.version, newest.record.gate)),
     };
-    old.map(one).collect()
+    let called_in = known.version.state.admitted().and_then(|admitted| admitted.authorization.called_in);
+    let revoked = called_in.map(|at| CauseView {
+        kind: "expired".to_owned(),
+        gate: None,
+        code: "EVIDENCE_STALE".to_owned(),
+        what: format!("the registry's word for it was called in at {}: a waiver under it was revoked", at.time),
+        remedy: "mend what was waived, then have the gates run again; the word is renewed on what passes".to_owned(),
+        command: Some(again(known.version, Gate::Conformance)),
+    });
+    revoked.into_iter().chain(old.map(one)).collect()
 }
 
 fn of(version: &Version, gate: Gate, reason: &GateReason) -> CauseView {
