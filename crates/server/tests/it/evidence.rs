@@ -8,8 +8,10 @@ use ostiary_canon::{
     intoto::{Authorization, Statement, TestResult, TestVerdict},
     manifest::VersionManifest,
 };
+use ostiary_proto::admission::v1::CheckAdmissionRequest;
 use ostiary_record::Layer;
 use serde_json::Value;
+use sqlx::Connection as _;
 
 use crate::{
     app::{AGENT, AUDITOR, PROFILE, ROUTER, TestApp, VERSION},
@@ -176,4 +178,45 @@ async fn evidence_names_the_server_that_answered_and_another_key_is_other_eviden
     assert_eq!(run(one)["producer_digest_source"], "declared", "{one:#}");
     assert_ne!(run(one)["spki_sha256"], run(other)["spki_sha256"]);
     assert_ne!(one["predicate"]["configuration"][0]["digest"], other["predicate"]["configuration"][0]["digest"]);
+}
+
+/// Changes the stored copy of what is vouched for, as somebody with the database file could.
+async fn forge(app: &TestApp, from: &str, to: &str) {
+    let file = app.app().config.data_dir.join("ostiary.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
+    let mut database = sqlx::SqliteConnection::connect_with(&options).await.expect("opens");
+    let forged = sqlx::query("UPDATE versions SET facts = replace(facts, ?, ?) WHERE instr(facts, ?) > 0")
+        .bind(from)
+        .bind(to)
+        .bind(from)
+        .execute(&mut database)
+        .await
+        .expect("writes");
+    assert!(forged.rows_affected() > 0, "`{from}` stands nowhere");
+    database.close().await.expect("closes");
+}
+
+#[tokio::test]
+async fn router_is_told_what_is_signed_and_no_forged_copy_of_it() {
+    let mut app = TestApp::start().await;
+    app.activate().await;
+    let honest = app.question().await;
+    assert_eq!(app.reason(honest.clone()).await, "ALLOWED");
+
+    let other = Digest::of(b"another card").to_string();
+    forge(&app, &honest.card_digest, &other).await;
+    app.restart().await;
+    let asked = CheckAdmissionRequest { card_digest: other.clone(), ..honest.clone() };
+    assert_eq!(app.reason(asked).await, "SIGNATURE_INVALID");
+    forge(&app, &other, &honest.card_digest).await;
+
+    let profile = "a2a-jsonrpc-1.0/admin/root";
+    forge(&app, PROFILE, profile).await;
+    app.restart().await;
+    let asked = CheckAdmissionRequest { profile: profile.to_owned(), ..honest.clone() };
+    assert_eq!(app.reason(asked).await, "SIGNATURE_INVALID");
+    forge(&app, profile, PROFILE).await;
+
+    app.restart().await;
+    assert_eq!(app.reason(honest).await, "ALLOWED", "the copy that agrees is believed again");
 }
