@@ -23,7 +23,7 @@ pub(super) fn cast(input: &PlanInput<'_>, profile: &Profile) -> BTreeMap<Role, A
             out.insert(Role::Primary, primary);
             out.extend(other.map(|(id, _)| (Role::OtherTenant, id)));
         }
-        None if public(input) => {
+        None if public(input) && is_default(profile) => {
             out.insert(Role::Primary, ANONYMOUS.into());
         }
         None => {}
@@ -42,9 +42,43 @@ fn of_profile(subject: &SubjectFacts, profile: &Profile) -> bool {
         && or_default(&subject.tenant_class) == profile.tenant_class()
 }
 
+/// Whether nobody in particular is asked for: who comes without credential has no privilege and no tenant, and stands for
+/// no other profile (V-08).
+fn is_default(profile: &Profile) -> bool {
+    profile.authorization() == Profile::DEFAULT && profile.tenant_class() == Profile::DEFAULT
+}
+
 /// Whether the card asks for no credential at all.
 fn public(input: &PlanInput<'_>) -> bool {
     let card = input.discovered.card.as_ref();
     let required = card.and_then(|c| c.get("securityRequirements")).and_then(Value::as_array);
     required.is_none_or(Vec::is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::{Outcome, ReasonCode};
+
+    use crate::testing::World;
+
+    fn public_for(profile: &str) -> ostiary_record::Report {
+        let mut world = World::public();
+        world.put("coverage.yaml", &format!("activate: [{profile}]\n"));
+        world.drive().report()
+    }
+
+    #[test]
+    fn anonymous_calls_stand_for_the_default_profile() {
+        let report = public_for("a2a-jsonrpc-1.0");
+        assert_eq!(report.verdict, Outcome::Pass, "{:#?}", report.findings);
+        assert_eq!(report.profiles_passed.len(), 1);
+    }
+
+    #[test]
+    fn anonymous_calls_say_nothing_of_a_privilege() {
+        let report = public_for("a2a-jsonrpc-1.0/admin/gold");
+        assert!(report.profiles_passed.is_empty(), "{:?}", report.profiles_passed);
+        assert_eq!(report.verdict, Outcome::Inconclusive);
+        assert!(report.findings.iter().any(|f| f.reason_code == Some(ReasonCode::SubjectMissing)));
+    }
 }
