@@ -57,6 +57,7 @@ pub fn random() -> [u8; 32] {
 
 /// A name nobody else has.
 #[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place where a command takes a random name")]
 pub fn new_id(prefix: &str) -> String {
     format!("{prefix}-{}", ulid::Ulid::generate().to_string().to_lowercase())
 }

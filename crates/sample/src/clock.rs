@@ -14,6 +14,7 @@ pub(crate) fn stamp(at: Timestamp) -> String {
 }
 
 /// A new id nobody can guess.
+#[expect(clippy::disallowed_methods, reason = "an agent as others are: it has no ports for its randomness")]
 pub(crate) fn new_id(prefix: &str) -> String {
     format!("{prefix}-{}", ulid::Ulid::generate().to_string().to_lowercase())
 }

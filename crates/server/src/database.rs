@@ -14,7 +14,7 @@ pub enum Database {
     /// A file.
     Sqlite(SqliteStore),
     /// A server.
-    Postgres(PostgresStore),
+    Postgres(Box<PostgresStore>),
 }
 
 /// Why the database cannot be opened.
@@ -38,7 +38,7 @@ impl Database {
     pub async fn open(config: &DatabaseConfig, data_dir: &Path, ports: StorePorts) -> Result<Self, DatabaseError> {
         Ok(match config {
             DatabaseConfig::Sqlite => Self::Sqlite(SqliteStore::open(&data_dir.join("ostiary.db"), ports).await?),
-            DatabaseConfig::Postgres(settings) => Self::Postgres(PostgresStore::open(settings, ports).await?),
+            DatabaseConfig::Postgres(settings) => Self::Postgres(Box::new(PostgresStore::open(settings, ports).await?)),
         })
     }
 
@@ -47,7 +47,7 @@ impl Database {
     pub fn store(&self) -> Arc<dyn Store> {
         match self {
             Self::Sqlite(store) => Arc::new(store.clone()),
-            Self::Postgres(store) => Arc::new(store.clone()),
+            Self::Postgres(store) => Arc::new(PostgresStore::clone(store)),
         }
     }
 

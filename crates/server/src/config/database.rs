@@ -12,7 +12,7 @@ pub enum DatabaseConfig {
     #[default]
     Sqlite,
     /// A PostgreSQL database.
-    Postgres(Settings),
+    Postgres(Box<Settings>),
 }
 
 /// The section as it stands in a file.
@@ -46,7 +46,7 @@ impl DatabaseConfig {
     ) -> Result<Self, String> {
         match serde_json::from_value(section) {
             Ok(Written::Sqlite) => Ok(Self::Sqlite),
-            Ok(Written::Postgres(postgres)) => postgres.settings(environment).map(Self::Postgres),
+            Ok(Written::Postgres(postgres)) => postgres.settings(environment).map(|settings| Self::Postgres(Box::new(settings))),
             Err(error) => Err(error.to_string()),
         }
     }
