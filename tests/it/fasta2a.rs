@@ -1,11 +1,7 @@
 //! A published framework whose card claims A2A 1.0: judged, and each FAIL is explained in docs/targets.md.
 
 use anyhow::Result;
-use ostiary_tests::{
-    model::failures,
-    target::root,
-    world::World,
-};
+use ostiary_tests::{model::failures, target::root, world::World};
 
 #[test]
 fn each_failure_of_fasta2a_is_explained() -> Result<()> {

@@ -1,7 +1,7 @@
 //! End-to-end tests, one binary: agents of other people, the real binary, the real store.
 
-mod export;
 mod ci;
+mod export;
 mod fasta2a;
 mod outputs;
 mod own_agent;

@@ -26,9 +26,7 @@ pub const fn caught(lie: Lie) -> &'static [Caught] {
             ("authorization", "CREDENTIAL_NOT_REQUIRED"),
         ],
         Lie::ServeUndeclaredStream => &[("protocol", "UNDECLARED_CAPABILITY_SERVED")],
-        Lie::RequireExtension => {
-            &[("declaration", "CARD_CHANGED"), ("declaration", "REQUIRED_EXTENSION_UNSUPPORTED")]
-        }
+        Lie::RequireExtension => &[("declaration", "CARD_CHANGED"), ("declaration", "REQUIRED_EXTENSION_UNSUPPORTED")],
         Lie::ChangeCard => &[("declaration", "CARD_CHANGED")],
     }
 }

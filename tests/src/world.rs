@@ -60,8 +60,7 @@ impl World {
         fs::write(&keys, TokenSigner::from_seed(SEED).jwks().to_string()).context("failed to write the keys")?;
         fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
         let keys = keys.to_str().context("the folder's name is not UTF-8")?;
-        let arguments =
-            ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
+        let arguments = ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
         let agent = PythonAgent::start("text_statistics_agent.py", &arguments)?;
         let bundle = layered(folder.path(), &["text-statistics", "text-statistics-protected"])?;
         fs::remove_file(bundle.join("authorization.yaml")).context("failed to take back `public: true`")?;

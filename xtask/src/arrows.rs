@@ -15,8 +15,18 @@ const PURE: [&str; 7] = ["canon", "record", "protocol", "contract", "compat", "a
 
 /// What a pure crate must not depend on directly.
 const IMPURE: [&str; 12] = [
-    "tokio", "tokio-util", "tokio-stream", "sqlx", "hyper", "hyper-util", "axum", "tonic", "getrandom", "rand",
-    "object_store", "tracing-subscriber",
+    "tokio",
+    "tokio-util",
+    "tokio-stream",
+    "sqlx",
+    "hyper",
+    "hyper-util",
+    "axum",
+    "tonic",
+    "getrandom",
+    "rand",
+    "object_store",
+    "tracing-subscriber",
 ];
 
 /// What one row of the table allows.

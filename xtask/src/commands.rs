@@ -32,9 +32,7 @@ pub fn everything() -> Result<()> {
     step("arrows", arrows::run)?;
     step("licences", licences::run)?;
     step("tidy", tidy::run)?;
-    step("lints", || {
-        call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
-    })?;
+    step("lints", || call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])))?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         call(doc.env("RUSTDOCFLAGS", "-D warnings"))

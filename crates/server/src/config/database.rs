@@ -46,7 +46,9 @@ impl DatabaseConfig {
     ) -> Result<Self, String> {
         match serde_json::from_value(section) {
             Ok(Written::Sqlite) => Ok(Self::Sqlite),
-            Ok(Written::Postgres(postgres)) => postgres.settings(environment).map(|settings| Self::Postgres(Box::new(settings))),
+            Ok(Written::Postgres(postgres)) => {
+                postgres.settings(environment).map(|settings| Self::Postgres(Box::new(settings)))
+            }
             Err(error) => Err(error.to_string()),
         }
     }
