@@ -76,6 +76,28 @@ pub(crate) fn no_task(facts: &Facts<'_>) -> Finding {
     facts.inconclusive(ReasonCode::ObservationIncomplete, "a task", "no task was seen")
 }
 
+/// Why an answer to a streaming call shows nothing of a stream; `None` when it is one with an item that can be read. What
+/// is wrong with such an answer is judged by `a2a.stream.works` alone.
+pub(crate) fn no_stream(facts: &Facts<'_>, answered: &Answered<'_>) -> Option<Finding> {
+    if let Some(unusable) = answered.unusable(facts) {
+        return Some(unusable);
+    }
+    let (what, remedy) = if !answered.reply.streamed {
+        ("a stream (`text/event-stream`)", "the answer is no stream; see a2a.stream.works")
+    } else if answered.reply.stream_items().all(|(_, item)| item.is_err()) {
+        ("events", "no event of the stream could be read; see a2a.stream.works")
+    } else {
+        return None;
+    };
+    let finding = facts.inconclusive(ReasonCode::ObservationIncomplete, what, remedy);
+    Some(finding.at_exchange(answered.exchange.id))
+}
+
+/// The finding on a stream that is one message, where a promise is about tasks.
+pub(crate) fn message_only(facts: &Facts<'_>) -> Finding {
+    facts.not_applicable("answer to SendStreamingMessage", "/message")
+}
+
 // === impl Answered ===
 
 impl Answered<'_> {

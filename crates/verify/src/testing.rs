@@ -202,6 +202,24 @@ pub(crate) fn is(check: &dyn Check, driven: &Driven, outcome: Outcome) {
     assert_eq!(driven.verdict(check).0, outcome, "{:#?}", driven.judge(check));
 }
 
+/// Agents that say to stream and do not: a plain answer, a refusal, a web page, a server error, garbage in a stream.
+pub(crate) fn unstreamed() -> Vec<Driven> {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","parts":[]}}}"#;
+    [
+        (200, "application/json", answer),
+        (401, "application/json", r#"{"detail":"no"}"#),
+        (200, "text/html", "<html></html>"),
+        (500, "text/plain", "oops"),
+        (200, "text/event-stream", "data: garbage\n\n"),
+    ]
+    .map(|(status, media, body)| {
+        let mut driven = World::honest().drive();
+        edit::replace_answers(&mut driven.run, "SendStreamingMessage", status, media, body);
+        driven
+    })
+    .into()
+}
+
 /// The warnings among the findings, by reason.
 pub(crate) fn warnings(check: &dyn Check, driven: &Driven) -> Vec<ReasonCode> {
     let findings = driven.judge(check);

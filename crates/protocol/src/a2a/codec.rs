@@ -132,12 +132,12 @@ fn of_event(event: &SseEvent, exchange: &ExchangeView<'_>) -> jsonrpc::Envelope 
         let answer = Answer::Malformed("an event is not UTF-8".to_owned());
         return jsonrpc::Envelope { id: None, answer };
     }
-    let envelope = jsonrpc::decode(&event.data, exchange.status());
-    if event.unterminated && matches!(envelope.answer, Answer::Malformed(_)) {
+    // without its blank line an event is dispatched to nobody who reads by the rules, even where its data is whole
+    if event.unterminated {
         let answer = Answer::Malformed("the stream ended in the middle of an event".to_owned());
         return jsonrpc::Envelope { id: None, answer };
     }
-    envelope
+    jsonrpc::decode(&event.data, exchange.status())
 }
 
 #[cfg(test)]

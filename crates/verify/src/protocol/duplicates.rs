@@ -50,8 +50,8 @@ impl Check for Duplicates {
 
 fn judge(facts: &Facts<'_>, answered: &Answered<'_>, window: usize) -> Vec<(ostiary_record::ExchangeId, Finding)> {
     let x = answered.exchange.id;
-    if let Some(unusable) = answered.unusable(facts) {
-        return vec![(x, unusable)];
+    if let Some(nothing) = answers::no_stream(facts, answered) {
+        return vec![(x, nothing)];
     }
     let items = &answered.reply.items;
     let mut out = Vec::new();
@@ -97,10 +97,11 @@ fn repeats(earlier: &Item, later: &Item) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ostiary_record::Outcome;
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Driven, Edit, Item, World, caught, passes, warnings};
+    use crate::testing::{Driven, Edit, Item, World, caught, is, passes, unstreamed, warnings};
 
     fn twice(n: u32, change: impl Fn(&Item<'_>) -> serde_json::Value) -> Driven {
         World::honest().drive().edit(|i| {
@@ -118,6 +119,13 @@ mod tests {
     fn a_repeated_event_is_caught() {
         caught(&Duplicates, &twice(1, |i| i.answer.clone()), ReasonCode::DuplicateEventMishandled);
         caught(&Duplicates, &twice(3, |i| i.answer.clone()), ReasonCode::DuplicateEventMishandled);
+    }
+
+    #[test]
+    fn what_is_no_stream_shows_nothing() {
+        for driven in unstreamed() {
+            is(&Duplicates, &driven, Outcome::Inconclusive);
+        }
     }
 
     #[test]

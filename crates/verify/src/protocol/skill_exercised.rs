@@ -10,7 +10,7 @@ use crate::{
     discover::CARD,
     facts::Facts,
     outputs::{Output, outputs},
-    scenarios::send,
+    scenarios::{example, send, stream},
 };
 
 /// The check.
@@ -18,12 +18,12 @@ pub(super) struct SkillExercised;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.skill.exercised",
-    version: 1,
-    summary: "Each declared skill does its examples to the end.",
+    version: 2,
+    summary: "Each declared skill does its examples to the end, each time they are sent.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["I-09", "V-08", "S-01"],
-    reads: Reads::Any(&[send::ID]),
+    reads: Reads::Any(&[send::ID, stream::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Contract],
     reasons: &[ReasonCode::CapabilityNotKept],
     severity: Severity::Error,
@@ -44,14 +44,18 @@ impl Check for SkillExercised {
         }
         let mut out: Vec<Finding> = by_skill.values().flatten().map(|o| judge(facts, o)).collect();
         let Some(card) = facts.card().map(|v| Card::new(v.clone())) else { return out };
+        let examples = example::examples(facts.bundle(), facts.card());
         for skill in card.skills() {
             let Some(id) = skill.id().filter(|id| !by_skill.contains_key(*id)) else { continue };
-            let remedy = "add an example to skills.yaml or to the card; what was not tried is not verified";
-            let finding =
-                facts.inconclusive(ReasonCode::ObservationIncomplete, format!("example of skill `{id}`"), remedy);
-            // one skill that was tried may carry the verdict; if none was, nothing was exercised at all
-            let severity = if by_skill.is_empty() { Severity::Error } else { Severity::Warning };
-            out.push(finding.at_pointer(CARD, skill.pointer()).as_severity(severity));
+            let sent = examples.iter().any(|e| e.skill.as_deref() == Some(id));
+            let (what, remedy) = if sent {
+                ("output", "its example was refused or not answered; see a2a.message.response")
+            } else {
+                ("example", "add an example of it to skills.yaml; what was not tried is not verified")
+            };
+            let what = format!("{what} of skill `{id}`");
+            let finding = facts.inconclusive(ReasonCode::ObservationIncomplete, what, remedy);
+            out.push(finding.at_pointer(CARD, skill.pointer()));
         }
         out
     }
@@ -118,14 +122,46 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_without_example_is_said_not_to_be_verified() {
+    fn an_example_that_works_once_and_not_again_is_caught() {
+        let later = World::honest().drive().edit(|i| {
+            let last = i.operation == "SendStreamingMessage" && i.n == 3;
+            if !last {
+                return Edit::Keep;
+            }
+            i.changed(|a| a["result"]["statusUpdate"]["status"]["state"] = json!("TASK_STATE_FAILED"))
+        });
+        caught(&SkillExercised, &later, ReasonCode::CapabilityNotKept);
+    }
+
+    fn with_second_skill(skill: serde_json::Value) -> World {
+        World::with_card(|c| c["skills"].as_array_mut().unwrap().push(skill))
+    }
+
+    #[test]
+    fn a_skill_without_example_is_unknown_and_named() {
         let other = json!({"id": "other", "name": "Other", "description": "Does more.", "tags": ["more"]});
-        let driven = World::with_card(|c| c["skills"].as_array_mut().unwrap().push(other)).drive();
-        passes(&SkillExercised, &driven);
+        let driven = with_second_skill(other.clone()).drive();
+        is(&SkillExercised, &driven, Outcome::Inconclusive);
         let open = driven.judge(&SkillExercised);
-        assert!(open.iter().any(|f| f.severity == Severity::Warning && f.verdict.outcome() == Outcome::Inconclusive));
+        assert!(open.iter().any(|f| f.message.contains("`other`") && f.message.contains("skills.yaml")), "{open:#?}");
+        let mut prose = other;
+        prose["examples"] = json!(["do it"]);
+        is(&SkillExercised, &with_second_skill(prose).drive(), Outcome::Inconclusive);
         let mut nothing = World::honest();
         nothing.remove("skills.yaml");
         is(&SkillExercised, &nothing.drive(), Outcome::Inconclusive);
+    }
+
+    #[test]
+    fn a_skill_with_an_example_in_the_card_alone_is_tried() {
+        let other = json!({"id": "other", "name": "Other", "description": "Does more.", "tags": ["more"],
+            "inputModes": ["text/plain"], "examples": ["do it"]});
+        let driven = with_second_skill(other.clone()).drive();
+        passes(&SkillExercised, &driven);
+        let refusing = with_second_skill(other).drive().edit(|i| {
+            let named = i.request.to_string().contains("do it") && i.operation == "SendMessage";
+            if named { i.changed(|a| a["result"]["task"]["status"]["state"] = json!("TASK_STATE_FAILED")) } else { Edit::Keep }
+        });
+        caught(&SkillExercised, &refusing, ReasonCode::CapabilityNotKept);
     }
 }

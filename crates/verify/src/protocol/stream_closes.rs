@@ -44,8 +44,8 @@ impl Check for StreamCloses {
 }
 
 fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
-    if let Some(unusable) = answered.unusable(facts) {
-        return unusable;
+    if let Some(nothing) = answers::no_stream(facts, answered) {
+        return nothing;
     }
     let items: Vec<_> = answered.reply.stream_items().filter_map(|(seq, i)| Some((seq, i.ok()?))).collect();
     let ends = |i: &StreamItem<'_>| {
@@ -76,6 +76,7 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
     }
     match answered.exchange.ended {
         Some((End::Deadline, seq)) => fail(seq, "still open at our deadline".to_owned()),
+        Some(_) if matches!(items[at].1, StreamItem::Message(_)) => answers::message_only(facts),
         Some((_, seq)) => facts.pass(vec![answered.tape.cite(items[at].0), answered.tape.cite(seq)]),
         None => facts.inconclusive(ReasonCode::ObservationIncomplete, "the end", "the exchange was not finished"),
     }
@@ -93,7 +94,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Edit, World, caught, is, passes};
+    use crate::testing::{Edit, World, caught, is, passes, unstreamed};
 
     #[test]
     fn a_stream_that_closes_passes_also_with_a_last_snapshot() {
@@ -118,6 +119,16 @@ mod tests {
             if i.operation == "SendStreamingMessage" && i.n == 3 { late } else { Edit::Keep }
         });
         caught(&StreamCloses, &goes_on, ReasonCode::StreamNotClosed);
+    }
+
+    #[test]
+    fn what_is_no_stream_of_a_task_shows_nothing() {
+        for driven in unstreamed() {
+            is(&StreamCloses, &driven, Outcome::Inconclusive);
+        }
+        let mut messages = World::honest();
+        messages.makes_tasks = false;
+        is(&StreamCloses, &messages.drive(), Outcome::NotApplicable);
     }
 
     #[test]

@@ -70,15 +70,11 @@ impl Check for StreamOrder {
             return vec![facts.not_applicable(CARD, "/capabilities/streaming")];
         }
         let judge = |a: &Answered<'_>| {
-            let items: Vec<_> = a.reply.stream_items().filter_map(|(seq, i)| Some((seq, i.ok()?))).collect();
-            match a.unusable(facts) {
-                Some(unusable) => unusable,
-                None if items.is_empty() => {
-                    let remedy = "no event of the stream could be read";
-                    facts.inconclusive(ReasonCode::ObservationIncomplete, "events", remedy).at_exchange(a.exchange.id)
-                }
-                None => (self.judge)(facts, a, &items).at_exchange(a.exchange.id),
+            if let Some(nothing) = answers::no_stream(facts, a) {
+                return nothing;
             }
+            let items: Vec<_> = a.reply.stream_items().filter_map(|(seq, i)| Some((seq, i.ok()?))).collect();
+            (self.judge)(facts, a, &items).at_exchange(a.exchange.id)
         };
         answers::asking(facts, "SendStreamingMessage").iter().map(judge).collect()
     }
@@ -108,7 +104,7 @@ fn rest(facts: &Facts<'_>, answered: &Answered<'_>, items: &[(Seq, StreamItem<'_
     let fail =
         |seq: Seq, observed: String| facts.fail(ReasonCode::StreamOrderInvalid, answered.at(seq), expected(), observed);
     if matches!(items[0].1, StreamItem::Message(_)) {
-        return facts.pass(answered.at(items[0].0));
+        return answers::message_only(facts);
     }
     for (seq, item) in &items[1..] {
         if matches!(item, StreamItem::Message(_)) {
@@ -123,10 +119,11 @@ fn rest(facts: &Facts<'_>, answered: &Answered<'_>, items: &[(Seq, StreamItem<'_
 
 #[cfg(test)]
 mod tests {
+    use ostiary_record::Outcome;
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Driven, Edit, Item, World, caught, passes};
+    use crate::testing::{Driven, Edit, Item, World, caught, is, passes, unstreamed};
 
     const FIRST: StreamOrder = StreamOrder { spec: &super::FIRST, judge: first };
     const ITEMS: StreamOrder = StreamOrder { spec: &super::ITEMS, judge: rest };
@@ -144,7 +141,15 @@ mod tests {
         messages.makes_tasks = false;
         let driven = messages.drive();
         passes(&FIRST, &driven);
-        passes(&ITEMS, &driven);
+        is(&ITEMS, &driven, Outcome::NotApplicable);
+    }
+
+    #[test]
+    fn what_is_no_stream_shows_nothing() {
+        for driven in unstreamed() {
+            is(&FIRST, &driven, Outcome::Inconclusive);
+            is(&ITEMS, &driven, Outcome::Inconclusive);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `a2a.stream.works`: declared streaming really streams, to a state where the task stands still (I-09, A-05).
 
-use ostiary_protocol::a2a::{Answer, StreamItem, card::Capability};
+use ostiary_protocol::a2a::{Answer, StreamItem, TaskState, card::Capability};
 use ostiary_record::{End, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     discover::CARD,
     facts::Facts,
     protocol::undeclared::declares,
-    scenarios::stream,
+    scenarios::{example, stream},
 };
 
 /// The check.
@@ -18,7 +18,7 @@ pub(super) struct StreamWorks;
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.stream.works",
     version: 1,
-    summary: "Declared streaming works: events come as they happen, up to a terminal or interrupted state.",
+    summary: "Declared streaming works: events come as they happen, and an example's stream ends as the example must.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["I-09", "A-05"],
@@ -74,6 +74,7 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
     }
     match progress(answered) {
         Err(why) => fail(ReasonCode::ResponseMalformed, "events in the envelope of the binding", why),
+        Ok(Progress::Unserved(state)) => vec![unserved(facts, answered, state)],
         Ok(Progress::StandsStill) => {
             let mut out = vec![facts.pass(answered.cite()).at_exchange(x)];
             out.extend(held_back(facts, answered));
@@ -86,6 +87,19 @@ fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
             None => fail(ReasonCode::StreamTruncated, "a terminal or interrupted state before the stream ends", last),
         },
     }
+}
+
+/// A stream that only ever says no keeps no promise; what was not promised proves nothing.
+fn unserved(facts: &Facts<'_>, answered: &Answered<'_>, state: TaskState) -> Finding {
+    let x = answered.exchange.id;
+    let example = example::of_variant(&answered.tape.recording.axes, facts.bundle(), facts.card());
+    if !example.promised {
+        let remedy = format!("add an example to skills.yaml or to the card: the greeting ended as {state}");
+        return facts.inconclusive(ReasonCode::ControlFailed, "an example", remedy).at_exchange(x);
+    }
+    let expected = format!("the stream of the example `{}` to complete", example.name);
+    let finding = facts.fail(ReasonCode::CapabilityNotKept, answered.cite(), expected, state.to_string());
+    finding.at_exchange(x).with_business(true, "failed")
 }
 
 /// Why it was our patience that ended, and not the stream.
@@ -106,6 +120,8 @@ enum Progress {
     /// A terminal status came, or the last one is interrupted, or the answer is one message. What comes after a terminal
     /// status is judged by checks of its own.
     StandsStill,
+    /// A terminal status came that is no success.
+    Unserved(TaskState),
     /// It is not; which it is.
     Open(String),
 }
@@ -132,7 +148,8 @@ fn progress(answered: &Answered<'_>) -> Result<Progress, String> {
         match (&read, read.status().map(ostiary_protocol::a2a::task::StatusView::written)) {
             (StreamItem::Message(_), _) => last = Progress::StandsStill,
             (_, Some(state)) => match state.state() {
-                Some(known) if known.is_terminal() => return Ok(Progress::StandsStill),
+                Some(TaskState::Completed) => return Ok(Progress::StandsStill),
+                Some(known) if known.is_terminal() => return Ok(Progress::Unserved(known)),
                 Some(known) if known.is_interrupted() => last = Progress::StandsStill,
                 Some(_) | None => last = Progress::Open(state.to_string()),
             },
@@ -206,6 +223,30 @@ mod tests {
         caught(&StreamWorks, &refused, ReasonCode::CapabilityNotKept);
         let legacy = streaming(|i| Edit::Replace(i.with_result(json!({"kind": "task", "id": "t"}))));
         caught(&StreamWorks, &legacy, ReasonCode::ResponseMalformed);
+    }
+
+    #[test]
+    fn a_stream_that_only_says_no_is_caught() {
+        for state in ["TASK_STATE_FAILED", "TASK_STATE_REJECTED", "TASK_STATE_CANCELED"] {
+            let refused = streaming(|i| match i.n {
+                3 => i.changed(|a| a["result"]["statusUpdate"]["status"]["state"] = json!(state)),
+                _ => Edit::Keep,
+            });
+            caught(&StreamWorks, &refused, ReasonCode::CapabilityNotKept);
+        }
+    }
+
+    #[test]
+    fn a_stream_whose_last_event_lacks_its_blank_line_is_caught() {
+        let mut driven = World::honest().drive();
+        for recording in driven.run.recordings.iter_mut().filter(|r| r.scenario.0 == stream::ID) {
+            for event in &mut recording.events {
+                if let Kind::Frame { n: 3, bytes, .. } = &mut event.kind {
+                    *bytes = bytes.as_str().unwrap().trim_end_matches("\r\n").to_owned().into();
+                }
+            }
+        }
+        caught(&StreamWorks, &driven, ReasonCode::StreamTruncated);
     }
 
     #[test]

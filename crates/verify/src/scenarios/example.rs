@@ -1,14 +1,17 @@
-//! Which messages are sent: the contract's examples, else the card's, else a greeting.
+//! Which messages are sent: the contract's examples, the card's for skills that the contract has none for, else a greeting.
 //!
 //! Scenarios and checks read the same list, so that a check knows what each variant had to lead to.
+
+use std::collections::BTreeSet;
 
 use ostiary_contract::Bundle;
 use ostiary_protocol::{MediaType, a2a::Card};
 use serde_json::{Value, json};
 
-/// Most examples that are sent; a contract with more is judged by its first ones, and the rest is said not to be
-/// verified.
+/// Most examples that are sent, unless there are more skills: the first one of each skill always is.
 const MOST: usize = 8;
+/// Most skills that are exercised; of those beyond, nothing is sent, and they are said not to be verified.
+const MOST_SKILLS: usize = 32;
 
 /// One message that must work.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,14 +36,26 @@ pub(crate) const AXIS: &str = "example";
 pub(crate) fn examples(bundle: &Bundle, card: Option<&Value>) -> Vec<Example> {
     let card = card.map(|value| Card::new(value.clone()));
     let mut out = of_contract(bundle, card.as_ref());
-    if out.is_empty() {
-        out = card.as_ref().map(of_card).unwrap_or_default();
-    }
+    let tried: BTreeSet<String> = out.iter().filter_map(|e| e.skill.clone()).collect();
+    let more = card.as_ref().map(of_card).unwrap_or_default();
+    out.extend(more.into_iter().filter(|e| e.skill.as_ref().is_none_or(|id| !tried.contains(id))));
     if out.is_empty() {
         out.push(greeting());
     }
-    out.truncate(MOST);
-    out
+    some_of(out)
+}
+
+/// The first example of each skill, and more of them as far as they are few.
+fn some_of(all: Vec<Example>) -> Vec<Example> {
+    let mut skills = BTreeSet::new();
+    let first: Vec<bool> =
+        all.iter().map(|e| skills.len() < MOST_SKILLS && skills.insert(e.skill.clone())).collect();
+    let more = MOST.saturating_sub(skills.len());
+    let numbered = all.into_iter().zip(first).scan(0, |others, (example, first)| {
+        *others += usize::from(!first);
+        Some((first || *others <= more).then_some(example))
+    });
+    numbered.flatten().collect()
 }
 
 /// The example of a variant; the first where the variant names none.
@@ -77,10 +92,11 @@ fn of_card(card: &Card) -> Vec<Example> {
         let Some(id) = skill.id() else { continue };
         let modes = skill.modes("inputModes").unwrap_or_else(|| card.modes("defaultInputModes"));
         for (n, text) in skill.examples().into_iter().enumerate() {
+            let Some(parts) = card_example(text, &modes) else { continue };
             out.push(Example {
                 name: format!("{id}/card-{n}"),
                 skill: Some(id.to_owned()),
-                parts: card_example(text, &modes),
+                parts,
                 artifact_schema: None,
                 promised: true,
             });
@@ -89,12 +105,14 @@ fn of_card(card: &Card) -> Vec<Example> {
     out
 }
 
-/// An example of a card is a text: a prompt, or the JSON of what the skill takes.
-fn card_example(text: &str, modes: &[&str]) -> Vec<Value> {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) if value.is_object() && !takes_text(modes) => parts(&value, modes),
-        _ => vec![json!({"text": text})],
+/// An example of a card is a text: a prompt, or the JSON of what the skill takes. A prompt for a skill that takes no text
+/// only tells people what the skill is for, and promises no answer.
+fn card_example(text: &str, modes: &[&str]) -> Option<Vec<Value>> {
+    if takes_text(modes) {
+        return Some(vec![json!({"text": text})]);
     }
+    let value = serde_json::from_str::<Value>(text).ok().filter(Value::is_object)?;
+    Some(parts(&value, modes))
 }
 
 /// The parts of a fixture: itself where it is a list of parts or has one, else its content in the first mode that fits.
@@ -113,7 +131,9 @@ pub(crate) fn parts(fixture: &Value, modes: &[&str]) -> Vec<Value> {
 
 fn takes_text(modes: &[&str]) -> bool {
     let plain = MediaType::parse("text/plain");
-    modes.iter().filter_map(|m| MediaType::parse(m)).any(|m| plain.as_ref().is_some_and(|p| m.includes(p)))
+    // what is no media type is judged elsewhere; what is meant is plain enough
+    modes.contains(&"text")
+        || modes.iter().filter_map(|m| MediaType::parse(m)).any(|m| plain.as_ref().is_some_and(|p| m.includes(p)))
 }
 
 fn greeting() -> Example {

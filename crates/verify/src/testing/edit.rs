@@ -88,6 +88,28 @@ pub(crate) fn edit_document(run: &mut Run, name: &str, content: &[u8]) {
     }
 }
 
+/// Puts another HTTP answer in the place of every answer to an operation.
+pub(crate) fn replace_answers(run: &mut Run, operation: &str, status: u16, media: &str, body: &str) {
+    for recording in &mut run.recordings {
+        let asked = recording.exchanges();
+        let asked: Vec<ExchangeId> =
+            asked.iter().filter(|x| x.intent.is_some_and(|op| op.0 == operation)).map(|x| x.id).collect();
+        let stays = |e: &Event| !matches!(&e.kind, Kind::Frame { x, n, .. } if asked.contains(x) && *n > 0);
+        recording.events.retain(stays);
+        for event in &mut recording.events {
+            match &mut event.kind {
+                Kind::Head { x, status: s, headers } if asked.contains(x) => {
+                    *s = status;
+                    *headers = vec![("content-type".to_owned(), Blob::from(media.to_owned()))];
+                }
+                Kind::Frame { x, bytes, .. } if asked.contains(x) => *bytes = Blob::from(body.to_owned()),
+                _ => {}
+            }
+        }
+        renumber(recording);
+    }
+}
+
 fn edited(recording: &Recording, event: &Event, change: &mut impl FnMut(&Item<'_>) -> Edit) -> Vec<Event> {
     let Kind::Frame { x, n, bytes } = &event.kind else { return vec![event.clone()] };
     let text = bytes.as_str().unwrap_or_default();

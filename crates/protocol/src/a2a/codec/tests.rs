@@ -63,6 +63,15 @@ fn events_cite_the_piece_that_completed_them() {
 }
 
 #[test]
+fn an_event_without_its_blank_line_is_reported_though_its_data_is_whole() {
+    let event: &[u8] = b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n";
+    let stream = |frames| Answered { status: Some(200), media: "text/event-stream", frames, end: Some(End::Complete) };
+    let got = reply(&stream(vec![event]));
+    assert!(got.result().is_none() && got.malformed().unwrap().0.contains("middle of an event"));
+    assert!(reply(&stream(vec![event, b"\n"])).result().is_some());
+}
+
+#[test]
 fn refusals_by_status_are_errors_and_server_trouble_is_garbage() {
     assert_eq!(whole(401, "text/plain", b"no").error().unwrap().0.kind(), Some(ErrorKind::Unauthenticated));
     assert_eq!(whole(404, "text/html", b"<html>").error().unwrap().0.kind(), None);
