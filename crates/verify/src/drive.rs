@@ -87,6 +87,7 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
         discovered: &discovered,
         environment: &environment,
         seed: request.seed,
+        calls: request.allowance.calls,
     };
     let mut plan = plan(harness, &input);
     if request.card_url.is_none() {

@@ -30,7 +30,12 @@ pub struct PlanInput<'a> {
     pub environment: &'a EnvironmentFacts,
     /// Seed of generated values.
     pub seed: u64,
+    /// Most calls of the run: no more drives are planned than there are calls to make.
+    pub calls: u32,
 }
+
+/// Most drives of one run, whatever an environment allows: a plan is held in memory as a whole.
+const MOST_STEPS: usize = 100_000;
 
 /// What will be driven, and what will not.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,12 +80,22 @@ pub(crate) struct Group<'p> {
 pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
     let checks: Vec<&dyn Check> = harness.checks_for(input.gate, input.only).collect();
     let mut plan = Plan { gate: input.gate, steps: Vec::new(), not_run: Vec::new(), checks: count(checks.len()) };
-    for scenario in wanted(harness, input, &checks) {
+    let mut unaffordable = BTreeSet::new();
+    let mut scenarios = wanted(harness, input, &checks);
+    // in the order of driving, so that a budget that does not last for all is spent on controls first
+    scenarios.sort_by_key(|s| rank(harness, s.spec().isolation, s.spec().id));
+    for scenario in scenarios {
         for axes in scenario.variants(input) {
-            add(&mut plan, scenario.spec(), input, &axes);
+            add(&mut plan, scenario.spec(), input, axes, &mut unaffordable);
         }
     }
-    plan.steps.sort_by_key(|step| rank(harness, step));
+    let spent = |(scenario, profile): (&'static str, Option<String>)| NotRun {
+        scenario: scenario.into(),
+        axes: Axes { profile, ..Axes::default() },
+        reason: ReasonCode::BudgetExceeded,
+        why: format!("not all variants and repetitions fit into the budget of {} calls", input.calls),
+    };
+    plan.not_run.extend(unaffordable.into_iter().map(spent));
     plan
 }
 
@@ -96,7 +111,8 @@ impl Plan {
 
     /// The steps in groups of equal isolation and control depth.
     pub(crate) fn groups<'p>(&'p self, harness: &Harness) -> Vec<Group<'p>> {
-        let same = |a: &Step, b: &Step| rank(harness, a) == rank(harness, b);
+        let of = |step: &Step| rank(harness, step.isolation, step.scenario);
+        let same = |a: &Step, b: &Step| of(a) == of(b);
         let group = |steps: &'p [Step]| Group { steps, alone: steps[0].isolation != Isolation::Shared };
         self.steps.chunk_by(same).map(group).collect()
     }
@@ -179,18 +195,26 @@ fn wanted<'h>(harness: &'h Harness, input: &PlanInput<'_>, checks: &[&dyn Check]
     harness.scenarios().filter(|s| ids.contains(s.spec().id)).filter(allowed).collect()
 }
 
-/// Adds one variant with its repetitions, or says why it cannot be driven.
-fn add(plan: &mut Plan, spec: &ScenarioSpec, input: &PlanInput<'_>, variant: &Axes) {
+/// Scenarios of which not all fits into the budget, with the profile.
+type Unaffordable = BTreeSet<(&'static str, Option<String>)>;
+
+/// Adds one variant with all its repetitions, or says once why it cannot be driven. Each drive makes at least one call, so
+/// that what the budget has no calls for is not even laid out: a contract cannot make the plan longer than that.
+fn add(plan: &mut Plan, spec: &ScenarioSpec, input: &PlanInput<'_>, variant: Axes, unaffordable: &mut Unaffordable) {
     let profile = variant.profile.as_deref().and_then(|p| p.parse::<Profile>().ok());
     let cast = profile.as_ref().map(|p| cast(input, p)).unwrap_or_default();
-    let obstacle = obstacle(spec, input, &cast);
-    for repetition in 0..repetitions(spec, input) {
+    if let Some((reason, why)) = obstacle(spec, input, &cast) {
+        plan.not_run.push(NotRun { scenario: spec.id.into(), axes: variant, reason, why });
+        return;
+    }
+    let repetitions = repetitions(spec, input);
+    if size(repetitions) > size(input.calls).min(MOST_STEPS).saturating_sub(plan.steps.len()) {
+        unaffordable.insert((spec.id, variant.profile));
+        return;
+    }
+    let control = if let Control::By(id) = spec.control { Some(id) } else { None };
+    for repetition in 0..repetitions {
         let axes = Axes { repetition, ..variant.clone() };
-        if let Some((reason, why)) = &obstacle {
-            plan.not_run.push(NotRun { scenario: spec.id.into(), axes, reason: *reason, why: why.clone() });
-            continue;
-        }
-        let control = if let Control::By(id) = spec.control { Some(id) } else { None };
         let seed = seed_of(input.seed, spec.id, &axes);
         plan.steps.push(Step { scenario: spec.id, axes, seed, isolation: spec.isolation, cast: cast.clone(), control });
     }
@@ -221,8 +245,8 @@ fn obstacle(
 }
 
 /// Shared before exclusive before destructive; within these, controls before what they control.
-fn rank(harness: &Harness, step: &Step) -> (Isolation, u32) {
-    (step.isolation, harness.control_depth(step.scenario))
+fn rank(harness: &Harness, isolation: Isolation, scenario: &str) -> (Isolation, u32) {
+    (isolation, harness.control_depth(scenario))
 }
 
 fn seed_of(seed: u64, scenario: &str, axes: &Axes) -> u64 {
@@ -231,6 +255,10 @@ fn seed_of(seed: u64, scenario: &str, axes: &Axes) -> u64 {
     let mut first = [0_u8; 8];
     first.copy_from_slice(&digest.as_bytes()[..8]);
     u64::from_be_bytes(first)
+}
+
+fn size(n: u32) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 fn count(n: usize) -> u32 {

@@ -43,10 +43,17 @@ file_type! {
     }
 }
 
+/// Most repetitions of a live check: enough to tell a check that flips once in a hundred times.
+pub const MOST_REPETITIONS: u32 = 100;
+
+/// Most profiles that one contract activates: each is verified by itself, with everything that is driven.
+pub const MOST_PROFILES: usize = 64;
+
 file_type! {
     /// How much repetitions may differ before the difference itself is the finding (V-02).
     pub struct Tolerance {
         /// How often a live check is repeated.
+        #[schemars(range(min = 1, max = 100))]
         repetitions: u32,
         /// How many repetitions may differ from the others.
         may_differ: u32 = default,
@@ -129,19 +136,33 @@ impl CoverageFile {
         if policy.activate.is_empty() {
             policy.activate = self.activate;
         }
+        if let Some(beyond) = policy.activate.get(MOST_PROFILES) {
+            let message =
+                format!("{} profiles are activated, and at most {MOST_PROFILES} may be", policy.activate.len());
+            cx.problem_with_hint(beyond.at, Code::InvalidValue, message, "make a second contract for the others");
+        }
         policy.tolerance = policy.tolerance.or(self.tolerance);
         if let Some(tolerance) = &policy.tolerance {
-            let at = tolerance.at;
-            if tolerance.repetitions == 0 {
-                cx.problem(at, Code::InvalidValue, "`repetitions` is 0, and nothing would be run");
-            } else if tolerance.may_differ >= tolerance.repetitions {
-                cx.problem(
-                    at,
-                    Code::Contradiction,
-                    "`may_differ` lets all repetitions differ, and nothing would be judged",
-                );
-            }
+            tolerance.check(cx);
         }
         policy
+    }
+}
+
+// === impl Tolerance ===
+
+impl Located<Tolerance> {
+    fn check(&self, cx: &mut Cx<'_>) {
+        let (repetitions, at) = (self.repetitions, self.at);
+        if repetitions == 0 {
+            cx.problem(at, Code::InvalidValue, "`repetitions` is 0, and nothing would be run");
+        } else if repetitions > MOST_REPETITIONS {
+            let message = format!("`repetitions` is {repetitions}, and at most {MOST_REPETITIONS} are driven");
+            let hint = format!("write a number from 1 to {MOST_REPETITIONS}");
+            cx.problem_with_hint(at, Code::InvalidValue, message, hint);
+        } else if self.may_differ >= repetitions {
+            let message = "`may_differ` lets all repetitions differ, and nothing would be judged";
+            cx.problem(at, Code::Contradiction, message);
+        }
     }
 }

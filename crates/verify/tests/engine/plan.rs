@@ -3,7 +3,7 @@
 use ostiary_contract::Bundle;
 use ostiary_record::{Axes, EnvironmentFacts, Gate, Layer, ReasonCode};
 use ostiary_verify::{
-    Control, Harness, Isolation, Plan, PlanInput, Reads, Role, ScenarioSpec, discover, plan,
+    Allowance, Control, Harness, Isolation, Plan, PlanInput, Reads, Role, ScenarioSpec, discover, plan,
     scenario::{Clearance, Needs},
 };
 
@@ -13,7 +13,8 @@ fn planned(harness: &Harness, bundle: &Bundle, environment: &EnvironmentFacts, g
     let clock = std::sync::Arc::new(Still);
     let recording = discover::of_card(clock, card.to_owned().into());
     let discovered = discover::Discovered::read(recording);
-    plan(harness, &PlanInput { gate, only: &[], bundle, discovered: &discovered, environment, seed: 7 })
+    let calls = Allowance::default().calls;
+    plan(harness, &PlanInput { gate, only: &[], bundle, discovered: &discovered, environment, seed: 7, calls })
 }
 
 struct Still;
@@ -49,6 +50,7 @@ fn the_same_input_gives_the_same_plan_and_another_seed_other_values() {
         discovered: &discovered,
         environment: &environment,
         seed: 8,
+        calls: 10,
     };
     assert_ne!(first.steps[0].seed, plan(&harness, &input).steps[0].seed);
 }
@@ -156,4 +158,28 @@ fn the_contract_can_want_repetitions_but_not_of_what_must_be_alone() {
     assert!(axes.iter().all(|(_, a)| a.profile.as_deref() == Some(PROFILE)));
     let seeds: std::collections::BTreeSet<u64> = plan.steps.iter().map(|s| s.seed).collect();
     assert_eq!(seeds.len(), 4, "each drive has values of its own");
+}
+
+#[test]
+fn what_the_budget_has_no_calls_for_is_said_once_and_never_laid_out() {
+    let mut bundle = bundle(&[("coverage.yaml", "coverage_policy: {}\ntolerance: { repetitions: 3 }\n")]);
+    let by = |s: &mut ScenarioSpec| s.control = Control::By("s.control");
+    let harness = Harness::of(vec![ask("s.negative", by), ask("s.control", |_| {})], vec![reads(&["s.negative"])]);
+    let clock = std::sync::Arc::new(Still);
+    let discovered = discover::Discovered::read(discover::of_card(clock, CARD.into()));
+    let with = |bundle: &Bundle, calls| {
+        let environment = &environment();
+        let seed = 7;
+        plan(&harness, &PlanInput { gate: None, only: &[], bundle, discovered: &discovered, environment, seed, calls })
+    };
+    let enough = with(&bundle, 6);
+    assert_eq!((enough.steps.len(), enough.not_run.len()), (6, 0));
+    let short = with(&bundle, 5);
+    assert_eq!(names(&short), ["s.control"; 3], "controls are paid for first");
+    let [skipped] = &short.not_run[..] else { panic!("{:?}", short.not_run) };
+    assert_eq!((&*skipped.scenario.0, skipped.reason), ("s.negative", ReasonCode::BudgetExceeded));
+    // a contract that came past the reader, and an environment without bound: still nothing is laid out
+    bundle.coverage.tolerance.as_mut().expect("written above").value.repetitions = 4_000_000_000;
+    let absurd = with(&bundle, u32::MAX);
+    assert_eq!((absurd.steps.len(), absurd.not_run.len()), (0, 2), "{:?}", absurd.not_run);
 }
