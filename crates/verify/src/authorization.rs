@@ -11,6 +11,7 @@ mod cross_tenant;
 mod existence;
 mod leak;
 mod public;
+mod refusal;
 
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {

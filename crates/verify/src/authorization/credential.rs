@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
-    authorization::{declares_security, without_security},
+    authorization::{declares_security, refusal, without_security},
     check::{Check, CheckSpec, Input, Reads},
     discover::CARD,
     facts::Facts,
@@ -108,19 +108,21 @@ impl Check for Credential {
         }
         let exchanges = answers::of(facts, self.scenario);
         let stranger = |a: &&Answered<'_>| facts.actor_of(a.tape, self.role) == a.exchange.actor;
-        exchanges.iter().filter(stranger).map(|a| self.judge_one(facts, a, demand)).collect()
+        exchanges.iter().filter(stranger).map(|a| self.judge_one(facts, a, demand, &exchanges)).collect()
     }
 }
 
 impl Credential {
-    /// Any refusal will do: the same message works with a credential, so nothing else can be wrong with it.
-    fn judge_one(&self, facts: &Facts<'_>, answered: &Answered<'_>, demand: Demand) -> Finding {
+    fn judge_one(&self, facts: &Facts<'_>, answered: &Answered<'_>, demand: Demand, all: &[Answered<'_>]) -> Finding {
         let x = answered.exchange.id;
         if let Some(unusable) = answered.unusable(facts) {
             return unusable;
         }
         match answered.reply.first().map(|i| &i.answer) {
-            Some(Answer::Error(_)) => facts.pass(answered.cite()).at_exchange(x),
+            Some(Answer::Error(error)) => {
+                let control = facts.actor_of(answered.tape, Role::Primary);
+                refusal::judge(facts, answered, error, control, all)
+            }
             Some(Answer::Result(_)) if is_refusing_task(answered) => facts.pass(answered.cite()).at_exchange(x),
             Some(Answer::Result(_)) if demand == Demand::Unsaid => {
                 let remedy = "the card names schemes and does not say in `securityRequirements` whether one is needed";
@@ -233,6 +235,39 @@ mod tests {
     fn an_accepted_foreign_credential_is_caught() {
         let check = &Credential::ALL[2];
         caught(check, &serving(check, "TASK_STATE_COMPLETED"), ReasonCode::CredentialForeignAccepted);
+    }
+
+    /// The stranger gets an error of JSON-RPC instead of HTTP 401; `also` says whether the others get it, too.
+    fn answering(check: &Credential, code: i64, also: bool) -> Driven {
+        let driven = serving(check, "");
+        let mut probed = false;
+        driven.edit(|i| {
+            let stranger = i.answer["result"].pointer("/status/state") == Some(&json!(""))
+                || i.answer["result"].pointer("/task/status/state") == Some(&json!(""));
+            if i.scenario != check.scenario {
+                return Edit::Keep;
+            }
+            probed |= stranger;
+            let error = json!({"code": code, "message": "no"});
+            if stranger || (also && probed) { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
+        })
+    }
+
+    #[test]
+    fn an_error_about_something_else_is_no_refusal() {
+        for check in &Credential::ALL {
+            for code in [-32602, -32603, -32004] {
+                is(check, &answering(check, code, false), Outcome::Inconclusive);
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_agent_s_own_counts_between_controls_alone() {
+        for check in &Credential::ALL {
+            passes(check, &answering(check, -31000, false));
+            is(check, &answering(check, -31000, true), Outcome::Inconclusive);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     answers::{self, Answered},
-    authorization::{declares_security, without_security},
+    authorization::{declares_security, refusal, without_security},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
     scenario::Role,
@@ -42,7 +42,8 @@ impl Check for CrossTenant {
         if reached.is_empty() {
             return vec![answers::no_task(facts)];
         }
-        reached.iter().map(|a| judge(facts, a)).collect()
+        let all = answers::of(facts, tenant::ID);
+        reached.iter().map(|a| judge(facts, a, &all)).collect()
     }
 }
 
@@ -67,13 +68,13 @@ fn names(request: &serde_json::Value, id: &str) -> bool {
     }
 }
 
-fn judge(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {
+fn judge(facts: &Facts<'_>, answered: &Answered<'_>, all: &[Answered<'_>]) -> Finding {
     let x = answered.exchange.id;
     if let Some(unusable) = answered.unusable(facts) {
         return unusable;
     }
     match answered.reply.first().map(|i| &i.answer) {
-        Some(Answer::Error(_)) => facts.pass(answered.cite()).at_exchange(x),
+        Some(Answer::Error(error)) => refusal::judge(facts, answered, error, answered.exchange.actor, all),
         Some(Answer::Result(value)) => {
             let task = TaskView::of(value);
             let shown = task.and_then(TaskView::state).map_or_else(String::new, |s| format!(", which is {s}"));
@@ -120,6 +121,31 @@ mod tests {
     fn a_foreign_task_that_is_served_is_caught() {
         caught(&CrossTenant, &serving("GetTask"), ReasonCode::CrossTenantAccess);
         caught(&CrossTenant, &serving("CancelTask"), ReasonCode::CrossTenantAccess);
+    }
+
+    /// The other tenant gets this error for the task that is not its own; `also` = from then on for its own, too.
+    fn answering(code: i64, also: bool) -> Driven {
+        let mut probed = false;
+        World::honest().drive().edit(|i| {
+            let probe = i.scenario == tenant::ID && i.actor == "allowed-user-b" && i.answer.get("error").is_some();
+            probed |= probe;
+            let its_own = also && probed && i.scenario == tenant::ID && i.actor == "allowed-user-b";
+            let error = json!({"code": code, "message": "no"});
+            if probe || its_own { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
+        })
+    }
+
+    #[test]
+    fn an_error_about_something_else_is_no_refusal() {
+        for code in [-32602, -32603, -32002] {
+            is(&CrossTenant, &answering(code, false), Outcome::Inconclusive);
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_agent_s_own_counts_between_controls_alone() {
+        passes(&CrossTenant, &answering(-31000, false));
+        is(&CrossTenant, &answering(-31000, true), Outcome::Inconclusive);
     }
 
     #[test]

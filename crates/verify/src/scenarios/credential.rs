@@ -90,11 +90,17 @@ async fn drive(stage: &mut Stage<'_>, role: Role) -> Result<(), CouldNotRun> {
         }
     };
     stage.control_ok();
+    if let Some(id) = &task {
+        owner.get(stage, id).await?;
+    }
     let mut stranger = Client::open(stage, role).await?;
     let request = message(stage, &example.parts);
     stranger.call(stage, Operation::SendMessage(request)).await?;
-    if let Some(id) = task {
-        stranger.get(stage, &id).await?;
+    if let Some(id) = &task {
+        stranger.get(stage, id).await?;
+        owner.get(stage, id).await?;
     }
-    Ok(())
+    // the owner is still served: what the stranger got was not for everybody
+    let request = message(stage, &example.parts);
+    owner.call(stage, Operation::SendMessage(request)).await.map(drop)
 }

@@ -61,6 +61,8 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     other.get(stage, &nothing).await?;
     other.cancel(stage, &foreign).await?;
     other.cancel(stage, &nothing).await?;
+    // the other tenant is still served what is its own: the refusals were not for everybody
+    other.get(stage, &own).await?;
     owner.get(stage, &foreign).await.map(drop)
 }
 
