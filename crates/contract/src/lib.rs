@@ -1,7 +1,7 @@
 //! Reads a contract bundle from bytes, proves it well-formed, names it by digest.
 //!
 //! Owns the types of every bundle file and of `environment.yaml`. Must not touch files, sockets or clocks: a bundle is a
-//! map from paths to bytes, read elsewhere. Start with [`Bundle::load`], then [`file`] for what each file may hold.
+//! map from paths to bytes, read elsewhere. Start with [`Bundle::load`], then [`mod@file`] for what each file may hold.
 
 pub mod bundle;
 pub mod decode;

@@ -1,7 +1,7 @@
 //! Happenings: what people want to learn of before it hurts (L-12), read out of the audit.
 //!
 //! The audit already holds everything that changed, in one order and without a gap, so a happening is a view on one
-//! entry and not a second truth. What only the clock brings about gets an entry of its own, written once by [`due`].
+//! entry and not a second truth. What only the clock brings about gets an entry of its own, written once by `due`.
 
 use jiff::{SignedDuration, Timestamp};
 use ostiary_canon::Revision;

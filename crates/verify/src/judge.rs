@@ -1,7 +1,7 @@
 //! Judges a run: pure, total, and the same run always gives the same report, byte for byte.
 //!
-//! Each check judges each profile and case apart ([`unit`]), once a repetition; what it says is held against its own
-//! specification ([`guard`]); repetitions make one verdict ([`repeat`]); all findings make a report (`report`).
+//! Each check judges each profile and case apart (`unit`), once a repetition; what it says is held against its own
+//! specification (`guard`); repetitions make one verdict (`repeat`); all findings make a report (`report`).
 
 use std::collections::BTreeSet;
 
@@ -35,6 +35,8 @@ pub struct JudgeOptions {
     pub last_card: Option<serde_json::Value>,
     /// Whether cards of 0.2 and 0.3 are judged by their own version, instead of being told to migrate.
     pub legacy_cards: bool,
+    /// Whether a card is judged by itself, so that nothing is to be activated.
+    pub card_alone: bool,
 }
 
 /// What one judgement needs besides the check.

@@ -2,7 +2,7 @@
 //!
 //! Discover → plan → drive → judge. Driving never judges and judging never drives: a stored run is judged again by a
 //! newer harness without a call. Must not know sockets, clocks, files or processes: all that comes through the ports of
-//! `record`. Start with [`scenario::Scenario`] and [`check::Check`], then [`plan::plan`] and [`judge`].
+//! `record`. Start with [`scenario::Scenario`] and [`check::Check`], then [`plan::plan`] and [`judge()`].
 
 pub mod catalogue_page;
 pub mod check;
