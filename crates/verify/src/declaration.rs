@@ -59,7 +59,8 @@ fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Box<Finding>> {
         }
         (None, None) if facts.bundle().card.is_none() => Err(Box::new(no_card_declared(facts))),
         _ => {
-            let remedy = "the card could not be fetched or read";
+            let why = facts.discovered().card_absence();
+            let remedy = why.map_or_else(|| "the card could not be read".to_owned(), |why| could_not_fetch(&why));
             Err(Box::new(facts.inconclusive(ReasonCode::CardUnavailable, CARD, remedy)))
         }
     }
@@ -68,6 +69,11 @@ fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Box<Finding>> {
 fn other_version(facts: &Facts<'_>, format: CardFormat) -> Finding {
     let remedy = format!("the document is {}; see `a2a.card.required`", format.as_str());
     facts.inconclusive(ReasonCode::ObservationIncomplete, "a card of A2A 1.0", remedy)
+}
+
+/// The one sentence that all say who miss the card.
+pub(crate) fn could_not_fetch(why: &str) -> String {
+    format!("the card could not be fetched: {why}")
 }
 
 fn no_card_declared(facts: &Facts<'_>) -> Finding {

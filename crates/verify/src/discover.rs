@@ -80,6 +80,29 @@ impl Discovered {
         self.tool_lints.get_or_init(|| lint(&self.recording))
     }
 
+    /// Why there is no card, with the address asked and what came of it; `None` where there is one, or nobody was asked.
+    #[must_use]
+    pub fn card_absence(&self) -> Option<String> {
+        let asked = self.recording.exchanges().into_iter().next().filter(|_| self.recording.document(CARD).is_none())?;
+        let Route::Http { path: url, .. } = asked.route else { return None };
+        let came = match (asked.status(), asked.ended.map(|(how, _)| how)) {
+            (_, Some(End::NoConnection { why } | End::PeerReset { why })) => why.clone(),
+            (_, Some(End::Limit { which })) => format!("bound `{which}` was hit"),
+            (Some(status), _) => format!("HTTP {status}"),
+            (None, _) => "no answer".to_owned(),
+        };
+        Some(if came.contains(url.as_str()) { came } else { format!("{url}: {came}") })
+    }
+
+    /// Why the candidate could not be reached at all: no connection for its card, so that nothing was verified.
+    #[must_use]
+    pub fn unreachable(&self) -> Option<String> {
+        let exchanges = self.recording.exchanges();
+        let first = exchanges.first()?;
+        let reached = first.status().is_some() || !matches!(first.ended, Some((End::NoConnection { .. }, _)));
+        if reached { None } else { self.card_absence() }
+    }
+
     /// The interface that a profile is about.
     #[must_use]
     pub fn interface(&self, profile: &Profile) -> Option<&Interface> {

@@ -111,12 +111,22 @@ impl World {
 
     /// Drives all scenarios against the honest agent.
     pub(crate) fn drive(self) -> Driven {
+        let card = Arc::new(ServesCard(self.card.to_string()));
+        self.drive_with(card)
+    }
+
+    /// Drives against an agent whose card cannot be had, for want of a connection.
+    pub(crate) fn drive_unreachable(self) -> Driven {
+        self.drive_with(Arc::new(Unreachable))
+    }
+
+    fn drive_with(self, fetch: Arc<dyn Fetch>) -> Driven {
         let bundle = self.bundle();
         let clock = Arc::new(Step(AtomicU64::new(0)));
         let agent = Arc::new(Honest::new(self.card.clone(), self.makes_tasks));
         let ports = Ports {
             transport: agent.clone(),
-            fetch: Arc::new(ServesCard(self.card.to_string())),
+            fetch,
             identity: agent,
             states: None,
             observers: Vec::new(),
@@ -300,6 +310,20 @@ impl Fetch for ServesCard {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         let body = self.0.clone().into_bytes().into();
         Box::pin(async move { Ok(Fetched { url: url.to_owned(), status: 200, headers, body, spki_sha256: None }) })
+    }
+}
+
+struct Unreachable;
+
+impl Fetch for Unreachable {
+    fn get<'a>(
+        &'a self,
+        url: &'a str,
+        _: &'a [(String, String)],
+        _: Limits,
+    ) -> BoxFuture<'a, Result<Fetched, CouldNotRun>> {
+        let problem = CouldNotRun::Unreachable { target: url.to_owned(), why: "connection refused".to_owned() };
+        Box::pin(async move { Err(problem) })
     }
 }
 

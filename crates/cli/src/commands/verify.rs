@@ -1,10 +1,12 @@
 //! Local verification, without a server.
 
+mod only;
+
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ostiary_record::Gate;
-use ostiary_verify::recording_file;
+use ostiary_verify::{Harness, recording_file};
 use ostiary_worker::local::{LocalRun, Place};
 
 use crate::{
@@ -58,6 +60,7 @@ enum Until {
 impl Verify {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         let bundle = local::bundle(&self.dir)?;
+        only::known(&self.only, &Harness::standard(), &bundle)?;
         let place = Place::read(&self.env).map_err(|e| unusable(&self.env, &e))?;
         let run = LocalRun {
             bundle: &bundle,
@@ -74,12 +77,16 @@ impl Verify {
         if let Some(path) = &self.record {
             local::write(path, &recording_file::write(&run))?;
         }
+        // a failure of the bundle alone stands; what could not be told for want of a connection is no verdict
+        let unreachable = discovered(&run).unreachable().is_some();
+        let reached = |exit| if unreachable && exit == Exit::Inconclusive { Exit::CouldNotRun } else { exit };
         // as lines, the report was the last event already
         if console.format() == Format::Jsonl {
-            return Ok(report.verdict.into());
+            return Ok(reached(report.verdict.into()));
         }
         let documents = report::documents_of(&bundle, &self.dir);
-        Ok(report::show(console, &[Judged::new(&bundle.contract.contract_id.value, report).documents(documents)]))
+        let shown = [Judged::new(&bundle.contract.contract_id.value, report).documents(documents)];
+        Ok(reached(report::show(console, &shown)))
     }
 }
 

@@ -93,7 +93,7 @@ catalogue! {
         "Restore the requirement, or declare the change as a new version.";
     InterfaceUnsupported = "INTERFACE_UNSUPPORTED", DECLARATION, Never,
         "An interface's binding or protocol version is none that the harness can exercise.",
-        "Activate only interfaces with a supported protocolBinding and protocolVersion.";
+        "List the profiles that can be exercised under `activate` in coverage.yaml; without it every declared interface is to be activated.";
     SkillIdDuplicate = "SKILL_ID_DUPLICATE", DECLARATION, Never,
         "Two skills of the card share one id.",
         "Give each skill an id of its own.";

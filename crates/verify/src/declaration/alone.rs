@@ -46,7 +46,7 @@ impl CardLint {
     /// Never in a build whose tests pass: what stands in for the contract is a good bundle.
     pub fn new(options: JudgeOptions, development: bool, clock: Arc<dyn Monotonic>) -> Result<Self, Problems> {
         let strictness = if development { "development" } else { "production" };
-        let options = JudgeOptions { layers: Some([Layer::Declaration].into()), ..options };
+        let options = JudgeOptions { layers: Some([Layer::Declaration].into()), card_alone: true, ..options };
         Ok(Self { harness: Harness::standard(), bundle: stand_in()?, options, strictness, clock })
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Supported;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.interface_supported",
-    version: 1,
+    version: 2,
     summary: "Each interface to be activated has a binding and version that the harness exercises.",
     layer: Layer::Declaration,
     gate: Gate::Static,
@@ -32,8 +32,9 @@ impl Check for Supported {
         &SPEC
     }
 
-    /// What the contract wants activated must be exercisable. Where it says nothing, one exercisable interface will do;
-    /// the others are warned about, since no evidence will hold for them.
+    /// What the contract wants activated must be exercisable. Where it says nothing, every declared interface is to be
+    /// activated: one that the harness cannot call keeps the gate shut, and the contract has to leave it out. What it
+    /// leaves out is warned about, since no evidence will hold for it.
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let at = match served(facts) {
             Ok((_, at)) => at,
@@ -46,7 +47,11 @@ impl Check for Supported {
         let severity = if usable { Severity::Warning } else { Severity::Error };
         let named = |i: &Interface| wanted.iter().any(|p| Some(p.protocol()) == i.protocol().as_deref());
         let rest = declared.iter().filter(|i| !i.exercisable() && !named(i));
-        out.extend(rest.map(|i| unsupported(facts, i, &at).as_severity(severity)));
+        let all_wanted = wanted.is_empty() && !facts.options().card_alone;
+        out.extend(rest.map(|i| match profile_of(i) {
+            Some(profile) if usable && all_wanted => unverified(facts, i, profile),
+            _ => unsupported(facts, i, &at).as_severity(severity),
+        }));
         if !out.iter().any(|f| f.severity == Severity::Error) {
             out.push(if usable { facts.pass(at) } else { none(facts, at) });
         }
@@ -72,6 +77,25 @@ fn unsupported(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Fin
     finding.at_pointer(CARD, interface.pointer.clone())
 }
 
+/// The profile that is activated for an interface where the contract names none.
+fn profile_of(interface: &Interface) -> Option<Profile> {
+    interface.protocol()?.parse().ok()
+}
+
+/// Nothing is broken, and nothing was tried: the finding of this one profile alone, so that the others may pass.
+fn unverified(facts: &Facts<'_>, interface: &Interface, profile: Profile) -> Finding {
+    let exercisable = facts.discovered().interfaces.iter().filter(|i| i.exercisable());
+    let names: Vec<String> = exercisable.filter_map(Interface::protocol).collect();
+    let what = format!("a scenario over {} {}", interface.binding, interface.protocol_version);
+    let remedy = format!(
+        "the harness cannot exercise `{profile}`, and without `activate` every declared interface is to be activated; \
+         write `activate: [{}]` into coverage.yaml",
+        names.join(", ")
+    );
+    let finding = facts.inconclusive(ReasonCode::InterfaceUnsupported, what, remedy);
+    Finding { profile: Some(profile), ..finding }.at_pointer(CARD, interface.pointer.clone())
+}
+
 fn none(facts: &Facts<'_>, at: Vec<EventRef>) -> Finding {
     facts.fail(
         ReasonCode::InterfaceUnsupported,
@@ -83,10 +107,11 @@ fn none(facts: &Facts<'_>, at: Vec<EventRef>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use ostiary_record::Outcome;
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{Driven, World, caught, edit_document, passes, warnings};
+    use crate::testing::{Driven, World, caught, edit_document, is, passes, warnings};
 
     fn second(binding: &str, activate: &str) -> Driven {
         let mut world = World::with_card(|card| {
@@ -117,9 +142,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_beside_is_warned_about() {
-        let driven = second("GRPC", "");
+    fn what_the_contract_leaves_out_is_warned_about() {
+        let driven = second("GRPC", "a2a-jsonrpc-1.0");
         passes(&Supported, &driven);
         assert_eq!(warnings(&Supported, &driven), [ReasonCode::InterfaceUnsupported]);
+        let unnameable = second("https://example.test/binding", "");
+        passes(&Supported, &unnameable);
+        assert_eq!(warnings(&Supported, &unnameable), [ReasonCode::InterfaceUnsupported]);
+    }
+
+    #[test]
+    fn what_cannot_be_exercised_and_is_not_left_out_is_unknown() {
+        let driven = second("GRPC", "");
+        is(&Supported, &driven, Outcome::Inconclusive);
+        let report = driven.report();
+        assert_eq!(report.verdict, Outcome::Inconclusive);
+        assert_eq!(report.profiles_passed.len(), 1, "the other interface was verified");
+        let open = report.findings.iter().find(|f| f.reason_code == Some(ReasonCode::InterfaceUnsupported)).unwrap();
+        assert!(open.finding.message.contains("`activate: [a2a-jsonrpc-1.0]` into coverage.yaml"), "{open:?}");
+        assert_eq!(second("GRPC", "a2a-jsonrpc-1.0").report().verdict, Outcome::Pass);
     }
 }

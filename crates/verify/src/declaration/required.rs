@@ -11,7 +11,7 @@ use ostiary_record::{EventRef, Finding, Gate, Kind, Layer, ReasonCode, Severity}
 
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
-    declaration::no_card_declared,
+    declaration::{could_not_fetch, no_card_declared},
     discover::CARD,
     facts::Facts,
 };
@@ -138,7 +138,7 @@ fn absent(facts: &Facts<'_>) -> Finding {
     let asked = recording.events.iter().any(|e| matches!(e.kind, Kind::Sent { .. }));
     match status {
         Some(status @ (200..=499)) if status != 429 => {
-            let observed = format!("HTTP {status}");
+            let observed = facts.discovered().card_absence().unwrap_or_else(|| format!("HTTP {status}"));
             facts.fail(
                 ReasonCode::CardUnavailable,
                 facts.discovery_event(),
@@ -147,12 +147,17 @@ fn absent(facts: &Facts<'_>) -> Finding {
             )
         }
         None if !asked && facts.bundle().card.is_none() => no_card_declared(facts),
-        _ => facts.inconclusive(ReasonCode::CardUnavailable, CARD, "the card could not be fetched"),
+        _ => {
+            let why = facts.discovered().card_absence().unwrap_or_else(|| "nobody was asked for it".to_owned());
+            let remedy = format!("{}; see `card_url` and `connect_to` of the environment", could_not_fetch(&why));
+            facts.inconclusive(ReasonCode::CardUnavailable, CARD, remedy)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ostiary_record::Outcome;
     use serde_json::json;
 
     use super::*;
@@ -172,6 +177,22 @@ mod tests {
         caught(&Required, &driven, ReasonCode::CardFieldMissing);
         let findings = driven.judge(&Required);
         assert_eq!(findings[0].place.pointer.as_deref(), Some("/skills/0/tags"));
+    }
+
+    #[test]
+    fn a_card_that_cannot_be_fetched_is_said_with_address_and_cause_by_all() {
+        let report = World::honest().drive_unreachable().report();
+        assert_eq!(report.verdict, Outcome::Inconclusive);
+        let open: Vec<_> = report.findings.iter().filter(|f| f.finding.verdict.outcome() != Outcome::NotApplicable).collect();
+        let said = |f: &&&ostiary_record::FindingLine| {
+            let message = &f.finding.message;
+            message.contains("agent.example.test/.well-known/agent-card.json") && message.contains("connection refused")
+        };
+        let of_required = open.iter().find(|f| f.finding.check.0 == SPEC.id).unwrap();
+        assert_eq!(of_required.reason_code, Some(ReasonCode::CardUnavailable));
+        assert!(said(&of_required), "{of_required:?}");
+        let silent: Vec<_> = open.iter().filter(|f| f.reason_code == Some(ReasonCode::ScenarioNotRun)).collect();
+        assert!(silent.is_empty(), "{silent:#?}");
     }
 
     fn with(bytes: &[u8]) -> Driven {

@@ -4,6 +4,7 @@ use ostiary_record::{Axes, NotRun, ReasonCode};
 
 use crate::{
     check::{CheckSpec, Reads},
+    declaration::could_not_fetch,
     facts::Tape,
     judge::{Scene, unit::Unit},
     scenario::Control,
@@ -64,6 +65,12 @@ pub(super) fn partly_skipped(scene: &Scene<'_>, spec: &CheckSpec, unit: &Unit<'_
 fn not_run(scene: &Scene<'_>, unit: &Unit<'_>, scenario: &str) -> Gap {
     let what = format!("scenario:{scenario}");
     match skipped(scene, scenario, |axes| unit.holds(axes)) {
+        Some(n) if n.reason != ReasonCode::CardUnavailable => Gap { reason: n.reason, what, remedy: n.why.clone() },
+        // without a card there is nothing to drive, and this one cause stands for all that follows from it
+        _ if scene.discovered.card_absence().is_some() => {
+            let why = scene.discovered.card_absence().unwrap_or_default();
+            Gap { reason: ReasonCode::CardUnavailable, what, remedy: could_not_fetch(&why) }
+        }
         Some(n) => Gap { reason: n.reason, what, remedy: n.why.clone() },
         None => Gap {
             reason: ReasonCode::ScenarioNotRun,
