@@ -12,6 +12,7 @@ mod skill_exercised;
 mod stream_closes;
 mod stream_order;
 mod stream_works;
+mod task_ids;
 mod terminal_kept;
 mod terminal_message;
 mod timestamps;
@@ -31,6 +32,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.extend(stream_order::StreamOrder::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(stream_closes::StreamCloses));
+    out.push(Box::new(task_ids::TaskIds));
     out.push(Box::new(machine::Machine));
     out.extend(terminal_kept::TerminalKept::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(terminal_message::TerminalMessage));
