@@ -1,13 +1,17 @@
 //! Talking to a control plane over its HTTP API.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use clap::Args;
 use ostiary_drivers::http_client::{HttpClient, Request, Response};
 use serde_json::Value;
 
-use crate::{error::CliError, system};
+use crate::{console::visible, error::CliError, system};
 
 /// Which control plane, and as whom.
 #[derive(Args, Clone, Debug)]
@@ -56,7 +60,7 @@ impl Remote {
         match &self.token_file {
             None => Ok(system::variable(&self.token_env)),
             Some(path) => {
-                let text = String::from_utf8(read(path)?);
+                let text = String::from_utf8(bounded(path, TOKEN_BYTES)?);
                 let text = text.map_err(|_| CliError::could_not_run(format!("`{}` holds no text", path.display())))?;
                 Ok(Some(text.trim().to_owned()))
             }
@@ -183,11 +187,11 @@ impl Api {
 /// A refusal as the control plane worded it, with the exit code it stands for.
 fn refusal(response: &Response) -> CliError {
     let problem: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-    let text = |name: &str| problem[name].as_str().map(str::to_owned);
+    let text = |name: &str| problem[name].as_str().map(visible);
     let status = response.status;
     let mut what = text("detail").or_else(|| text("title")).unwrap_or_else(|| format!("HTTP status {status}"));
     for item in problem["problems"].as_array().into_iter().flatten() {
-        what = format!("{what}\n  {}", problem_item(item));
+        what = format!("{what}\n  {}", visible(&problem_item(item)));
     }
     let error = match status {
         // asked wrongly: names, values, a body that does not fit
@@ -218,12 +222,39 @@ fn encode(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// Reads a file that an option names.
+/// Most bytes of a file that is read as a whole; recordings are the largest that we write, and stay far below.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// Most bytes of a token.
+const TOKEN_BYTES: u64 = 64 << 10;
+
+/// Reads a regular file that an option names. A pipe would be waited for and a device never ends, so both are refused.
 ///
 /// # Errors
-/// When it cannot be read.
-pub fn read(path: &std::path::Path) -> Result<Vec<u8>, CliError> {
-    std::fs::read(path).map_err(|e| CliError::could_not_run(format!("cannot read `{}`: {e}", path.display())))
+/// When it is no regular file, cannot be read, or is too large.
+pub fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    let found = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
+    if !found.is_file() {
+        let what = if found.is_dir() { "a directory" } else { "a pipe or device" };
+        let what = format!("cannot read `{}`: it is {what}, not a regular file", path.display());
+        return Err(CliError::could_not_run(what).hint("name a file"));
+    }
+    bounded(path, FILE_BYTES)
+}
+
+/// Reads at most so many bytes, whatever the file is: tokens may come out of a pipe.
+fn bounded(path: &Path, bytes: u64) -> Result<Vec<u8>, CliError> {
+    let mut read = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| unreadable(path, &e))?;
+    file.take(bytes + 1).read_to_end(&mut read).map_err(|e| unreadable(path, &e))?;
+    if read.len() as u64 > bytes {
+        return Err(CliError::could_not_run(format!("`{}` has more than {bytes} bytes", path.display())));
+    }
+    Ok(read)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::could_not_run(format!("cannot read `{}`: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,19 @@
 //! What is printed: JSON for machines, lines, tables and colours for people.
+//!
+//! Every text passes [`visible`] on its way out, whoever wrote it; only line breaks and colours of ours survive.
 
-use std::io::{self, IsTerminal as _, Write as _};
+mod visible;
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    sync::OnceLock,
+};
 
 use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 use owo_colors::{OwoColorize as _, Stream, Style};
 use serde::Serialize;
+
+pub use visible::{visible, visible_json, visible_lines};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -70,24 +79,30 @@ impl Console {
         }
     }
 
-    /// One line.
+    /// One line; a line break in it is shown as such.
     pub fn line(&self, text: impl AsRef<str>) {
-        emit(text.as_ref());
+        emit(&visible(text.as_ref()));
     }
 
-    /// A text that brings its own line ends.
+    /// A text whose line ends are ours; texts of others in it have passed [`visible`].
     pub fn text(&self, text: &str) {
-        emit(text.trim_end_matches('\n'));
+        emit(&visible_lines(text.trim_end_matches('\n')));
+    }
+
+    /// Why the command failed, on standard error; line ends are ours, as in [`Console::text`].
+    pub fn complain(&self, text: &str) {
+        // whoever has closed standard error reads no complaint
+        let _ = writeln!(io::stderr().lock(), "{}", visible_lines(&format!("ostiary: {text}")));
     }
 
     /// A line for people only.
     pub fn note(&self, text: impl AsRef<str>) {
         if self.human() {
-            emit(text.as_ref());
+            self.line(text);
         }
     }
 
-    /// A table; cells that hold a verdict or a state are coloured.
+    /// A table; cells that hold a verdict or a state are coloured. A line break stays inside its cell.
     pub fn table<R>(&self, head: &[&str], rows: impl IntoIterator<Item = R>)
     where
         R: IntoIterator<Item = String>,
@@ -105,7 +120,7 @@ impl Console {
         }
         table.set_header(head.iter().copied());
         for row in rows {
-            table.add_row(row.into_iter().map(cell));
+            table.add_row(row.into_iter().map(|text| cell(visible_lines(&text))));
         }
         emit(&table.to_string());
     }
@@ -113,8 +128,14 @@ impl Console {
     /// One JSON document.
     pub fn document<T: Serialize>(&self, value: &T, pretty: bool) {
         let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-        emit(&text.expect("what we print is plain data with text keys"));
+        emit(&visible_json(&text.expect("what we print is plain data with text keys")));
     }
+}
+
+/// A number of things: `1 problem`, `2 problems`.
+#[must_use]
+pub fn counted(n: usize, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
 }
 
 /// What a word of ours means for whoever reads it.
@@ -136,6 +157,28 @@ pub fn coloured(word: &str) -> String {
     };
     word.if_supports_color(Stream::Stdout, |text| text.style(style)).to_string()
 }
+
+/// All that [`coloured`] colours, as it does: the only codes that reach a terminal. Nothing where there are no colours.
+fn painted() -> &'static [String] {
+    static PAINTED: OnceLock<Vec<String>> = OnceLock::new();
+    PAINTED.get_or_init(|| WORDS.map(coloured).into_iter().filter(|word| word.contains('\u{1b}')).collect())
+}
+
+/// The words of ours that have a [`Tone`].
+const WORDS: [&str; 12] = [
+    "PASS",
+    "ALLOW",
+    "ACTIVE",
+    "ok",
+    "FAIL",
+    "DENY",
+    "REJECTED",
+    "QUARANTINED",
+    "not ok",
+    "INCONCLUSIVE",
+    "CANARY",
+    "DEPRECATED",
+];
 
 fn tone(word: &str) -> Option<Tone> {
     match word {
@@ -165,4 +208,12 @@ fn colours() -> bool {
 fn emit(text: &str) {
     // a reader that has gone away wants no more, and no complaint either
     let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_word_with_a_tone_may_be_coloured() {
+        assert!(super::WORDS.iter().all(|word| super::tone(word).is_some()));
+    }
 }

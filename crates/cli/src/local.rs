@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, path::Path};
 
 use ostiary_contract::{Bundle, Environment, Files, Problems};
 
-use crate::{api::read, error::CliError};
+use crate::{
+    api::read,
+    console::{counted, visible},
+    error::CliError,
+};
 
 /// The files of a bundle: a directory, or a `.tar` of one.
 ///
@@ -52,6 +56,13 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
 
 fn bad_bundle(path: &Path, problems: &Problems) -> CliError {
     let files: BTreeSet<&str> = problems.0.iter().map(|problem| problem.file.as_str()).collect();
-    let what = format!("`{}` is no bundle ({} problems in {} files)", path.display(), problems.0.len(), files.len());
-    CliError::could_not_run(format!("{what}\n{problems}")).hint("correct them all and run `ostiary bundle check` again")
+    let what = format!(
+        "`{}` is no bundle ({} in {})",
+        path.display(),
+        counted(problems.0.len(), "problem"),
+        counted(files.len(), "file")
+    );
+    let listed: Vec<String> = problems.0.iter().map(|problem| visible(&problem.to_string())).collect();
+    CliError::could_not_run(format!("{what}\n{}", listed.join("\n")))
+        .hint("correct them all and run `ostiary bundle check` again")
 }

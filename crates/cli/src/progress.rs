@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use ostiary_record::{RunEvent, RunSink};
 
-use crate::console::{Console, Format};
+use crate::console::{Console, Format, visible};
 
 /// Shows the events of one run.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Progress {
         let bar = if console.live() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} {wide_msg}");
         bar.set_style(style.expect("the template is a constant that parses").progress_chars("=> "));
-        bar.set_prefix(what.to_owned());
+        bar.set_prefix(visible(what));
         Self { console, bar }
     }
 }
@@ -33,7 +33,7 @@ impl RunSink for Progress {
         }
         match event {
             RunEvent::Planned { scenarios, .. } => self.bar.set_length(u64::from(*scenarios)),
-            RunEvent::Started { scenario, .. } => self.bar.set_message(scenario.0.clone()),
+            RunEvent::Started { scenario, .. } => self.bar.set_message(visible(&scenario.0)),
             RunEvent::Driven { .. } => self.bar.inc(1),
             RunEvent::Judged { .. } => {}
             RunEvent::Finished { .. } => self.bar.finish_and_clear(),

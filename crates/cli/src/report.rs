@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    console::{Console, Format, coloured},
+    console::{Console, Format, coloured, visible},
     exit::Exit,
 };
 
@@ -133,7 +133,7 @@ fn print(console: &Console, one: &Judged) {
     }
     void(console, report);
     console.line("");
-    console.line(report.statement.replace(" Not verified: ", "\n\nNot verified: "));
+    console.text(&visible(&report.statement).replace(" Not verified: ", "\n\nNot verified: "));
 }
 
 fn of(report: &Report, outcome: Outcome) -> impl Iterator<Item = &FindingLine> {
@@ -159,7 +159,8 @@ fn void(console: &Console, report: &Report) {
     checks.sort_unstable();
     checks.dedup();
     if !checks.is_empty() {
-        console.line(format!("\n{}  {}", Outcome::NotApplicable, checks.join(", ")));
+        console.line("");
+        console.line(format!("{}  {}", Outcome::NotApplicable, checks.join(", ")));
     }
 }
 
@@ -175,8 +176,9 @@ fn print_findings<'a>(console: &Console, lines: impl Iterator<Item = &'a Finding
     }
     for (block, times) in blocks {
         let times = if times > 1 { format!("  (seen {times} times)") } else { String::new() };
+        console.line("");
         for (n, line) in block.iter().enumerate() {
-            console.line(if n == 0 { format!("\n{line}{times}") } else { line.clone() });
+            console.line(if n == 0 { format!("{line}{times}") } else { line.clone() });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From the process's arguments to its exit code.
 
-use std::process::ExitCode;
+use std::{io::IsTerminal as _, process::ExitCode};
 
 use clap::Parser as _;
 use ostiary_verify::output;
@@ -25,7 +25,10 @@ pub fn main() -> ExitCode {
 fn in_runtime(cli: Cli, console: Console) -> Result<Exit, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| CliError::because("cannot start", &e))?;
-    runtime.block_on(cli.command.run(console))
+    let ended = runtime.block_on(cli.command.run(console));
+    // what still computes, such as the judge of a server that was told to stop, is nobody's any more
+    runtime.shutdown_background();
+    ended
 }
 
 /// Logs go to standard error, so that standard output is the result and nothing else.
@@ -33,7 +36,13 @@ fn log(filter: &str) -> Result<(), CliError> {
     let filter = EnvFilter::try_new(filter).map_err(|e| {
         CliError::usage(format!("`{filter}` is no log filter: {e}")).hint("write `info`, or `ostiary_server=debug`")
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // colour codes in a file or a collector are noise
+    if std::io::stderr().is_terminal() {
+        log.init()
+    } else {
+        log.with_ansi(false).init()
+    }
     Ok(())
 }
 
@@ -50,6 +59,6 @@ fn complain(console: Console, error: &CliError) -> Exit {
         Format::Sarif => console.document(&output::sarif_broken(&said), true),
         Format::Markdown => console.text(&output::markdown_broken(&said)),
     }
-    eprintln!("ostiary: {said}");
+    console.complain(&said);
     error.exit()
 }

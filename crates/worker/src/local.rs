@@ -113,7 +113,7 @@ impl Place {
     /// When it cannot be read, or is wrong in any way.
     pub fn read(path: &Path) -> Result<Self, EnvironmentError> {
         let failed = |source| EnvironmentError::Read { path: path.to_owned(), source };
-        let bytes = std::fs::read(path).map_err(failed)?;
+        let bytes = regular(path).map_err(failed)?;
         let environment =
             Environment::parse(&path.display().to_string(), &bytes).map_err(EnvironmentError::Problems)?;
         let root = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
@@ -169,4 +169,19 @@ impl LocalRun<'_> {
         };
         Ok(drive(harness, &request, &surroundings.ports, sink).await)
     }
+}
+
+/// Most bytes of an environment file.
+const ENVIRONMENT_BYTES: u64 = 4 << 20;
+
+/// Reads a regular file: a pipe would be waited for, and a device never ends.
+fn regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let refused = |why| std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(refused("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(ENVIRONMENT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > ENVIRONMENT_BYTES { Err(refused("it is too large")) } else { Ok(bytes) }
 }

@@ -4,7 +4,12 @@ use clap::Subcommand;
 use ostiary_canon::AgentId;
 use serde_json::{Value, json};
 
-use crate::{api::Remote, console::Console, error::CliError, exit::Exit};
+use crate::{
+    api::Remote,
+    console::{Console, visible},
+    error::CliError,
+    exit::Exit,
+};
 
 /// Work on the agents of a registry
 #[derive(Debug, Subcommand)]
@@ -71,11 +76,11 @@ pub(crate) fn path(agent: &AgentId) -> String {
     format!("/api/v1/agents/{agent}")
 }
 
-/// A value in a table.
+/// A value for people: what others wrote made visible, lists with a line for each item.
 pub(crate) fn word(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => visible(text),
         Value::Array(items) => items.iter().map(word).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     }

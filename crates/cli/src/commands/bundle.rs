@@ -7,7 +7,12 @@ use ostiary_contract::{Bundle as Contract, Problems};
 use serde_json::{Value, json};
 
 use super::bundle_init::BundleInit;
-use crate::{console::Console, error::CliError, exit::Exit, local};
+use crate::{
+    console::{Console, counted},
+    error::CliError,
+    exit::Exit,
+    local,
+};
 
 /// Work on contract bundles (directories, or `.tar` files of them)
 #[derive(Debug, Subcommand)]
@@ -93,7 +98,12 @@ fn sound(console: Console, bundle: &Contract) -> Exit {
         "cases": bundle.cases.len(), "problems": [], "not_pinned": not_pinned});
     console.result(&said, |console, _| {
         console.line(format!("{id} {version} is well-formed"));
-        console.line(format!("{}  {} files, {} cases", bundle.digest, bundle.files.len(), bundle.cases.len()));
+        console.line(format!(
+            "{}  {}, {}",
+            bundle.digest,
+            counted(bundle.files.len(), "file"),
+            counted(bundle.cases.len(), "case")
+        ));
         for pin in &pins {
             console.line(format!("not pinned, so no gate will open: {}: {}", pin.what, pin.message));
         }
@@ -103,8 +113,11 @@ fn sound(console: Console, bundle: &Contract) -> Exit {
 
 fn broken(console: Console, problems: &Problems) -> Exit {
     console.result(&json!({"ok": false, "problems": problems}), |console, _| {
-        console.line(problems.to_string());
-        console.line(format!("\n{} problems", problems.0.len()));
+        for problem in &problems.0 {
+            console.line(problem.to_string());
+        }
+        console.line("");
+        console.line(counted(problems.0.len(), "problem"));
     });
     Exit::Failed
 }
@@ -113,7 +126,7 @@ fn schema(console: Console, kind: Option<&str>) -> Result<Exit, CliError> {
     let all = ostiary_contract::schema::all();
     let kinds: Vec<&str> = all.iter().map(|(file, _)| file.trim_end_matches(".schema.json")).collect();
     let Some(kind) = kind else {
-        console.result(&json!({"kinds": kinds}), |console, _| console.line(kinds.join("\n")));
+        console.result(&json!({"kinds": kinds}), |console, _| console.text(&kinds.join("\n")));
         return Ok(Exit::Done);
     };
     let place = kinds.iter().position(|known| *known == kind);

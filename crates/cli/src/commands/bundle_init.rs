@@ -137,14 +137,16 @@ fn say(console: Console, drafted: &Draft, out: &Path, environment: &Path) -> Res
             console.line(format!("not pinned, so no gate will open: {pin}"));
         }
         decide(console, out, environment, &open);
-        console.line(format!("\nnext: {next}"));
+        console.line("");
+        console.line(format!("next: {next}"));
     });
     Ok(Exit::Done)
 }
 
 fn decide(console: &Console, out: &Path, environment: &Path, open: &[Decision]) {
     if !open.is_empty() {
-        console.line(format!("\n{} places for you to decide (search for DECIDE):", open.len()));
+        console.line("");
+        console.line(format!("{} places for you to decide (search for DECIDE):", open.len()));
     }
     for Decision { file, line, what } in open {
         let file = if Path::new(file) == environment { environment.to_owned() } else { out.join(file) };

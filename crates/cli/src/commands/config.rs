@@ -11,7 +11,7 @@ use crate::{api::read, console::Console, error::CliError, exit::Exit, system};
 /// Work on configuration files of the control plane
 #[derive(Debug, Subcommand)]
 pub(crate) enum Config {
-    /// Says everything that is wrong with a configuration file
+    /// Says everything that is wrong with a configuration file; ends with 4 when `serve` would not start on it
     Check {
         /// The file
         #[arg(long, value_name = "FILE")]
@@ -37,7 +37,7 @@ impl Config {
                 console.line(format!("`{}` is a good configuration", config.display()));
             }
         });
-        Ok(if problems.is_empty() { Exit::Done } else { Exit::Failed })
+        Ok(if problems.is_empty() { Exit::Done } else { Exit::CouldNotRun })
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod cards;
 mod demo;
+mod hostile;
 mod mcp;
 mod offline;
 mod program;

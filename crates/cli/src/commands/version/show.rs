@@ -69,7 +69,8 @@ fn causes(console: &Console, explained: &Value) {
     for cause in explained["causes"].as_array().into_iter().flatten() {
         let text = |name: &str| word(&cause[name]);
         let gate = if cause["gate"].is_null() { String::new() } else { format!("  ({} gate)", text("gate")) };
-        console.line(format!("\n{}{gate}", text("code")));
+        console.line("");
+        console.line(format!("{}{gate}", text("code")));
         console.line(format!("{:>10}  {}", "what", text("what")));
         console.line(format!("{:>10}  {}", "to do", text("remedy")));
     }
