@@ -28,6 +28,14 @@ pub enum NameError {
         /// The allowed characters, in words.
         allowed: &'static str,
     },
+    /// Nothing but dots: in a path or an address such a name is a step, not a name.
+    #[error("{kind} `{text}` must not be dots alone")]
+    Dots {
+        /// Which kind of name was wanted.
+        kind: &'static str,
+        /// What was given.
+        text: String,
+    },
     /// The parts are not as many as the form wants.
     #[error("{kind} `{text}` must have the form {form}")]
     Form {
@@ -83,6 +91,9 @@ fn name(kind: &'static str, text: &str) -> Result<(), NameError> {
 fn checked(kind: &'static str, text: &str, allowed: &'static str, ok: impl Fn(u8) -> bool) -> Result<(), NameError> {
     if text.is_empty() || text.len() > MAX_NAME {
         return Err(NameError::Length { kind, text: text.to_owned() });
+    }
+    if text.bytes().all(|b| b == b'.') {
+        return Err(NameError::Dots { kind, text: text.to_owned() });
     }
     if text.bytes().all(ok) { Ok(()) } else { Err(NameError::Character { kind, text: text.to_owned(), allowed }) }
 }

@@ -16,6 +16,15 @@ fn an_agent_id_has_two_parts() {
 }
 
 #[test]
+fn a_name_of_dots_alone_is_a_step_in_a_path() {
+    for bad in ["acme/.", "acme/..", "../planner", "./planner", "acme/..."] {
+        assert!(matches!(bad.parse::<AgentId>(), Err(NameError::Dots { .. })), "{bad:?}");
+    }
+    assert!("..".parse::<VersionLabel>().is_err());
+    assert!("acme/.planner".parse::<AgentId>().is_ok() && "..1".parse::<VersionLabel>().is_ok());
+}
+
+#[test]
 fn a_version_is_pinned() {
     for good in ["3.4.1", "2026-08-11", "1.0.0+build.5", "latest-1"] {
         assert_eq!(good.parse::<VersionLabel>().unwrap().as_str(), good);
