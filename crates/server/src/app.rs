@@ -6,6 +6,7 @@ use ostiary_admission::Index;
 use ostiary_canon::{Revision, dsse::Jwks};
 use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
 use ostiary_verify::Harness;
+use tokio::sync::Semaphore;
 
 use crate::{auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, wake::Wake};
 
@@ -41,6 +42,8 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// Where a test may stop us.
     pub failpoints: Arc<dyn Failpoints>,
+    /// How many bundles may still be taken at the same time.
+    pub uploads: Semaphore,
 }
 
 /// Longest wait for our own index after our own commit; it takes milliseconds while the database answers.

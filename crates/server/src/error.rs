@@ -29,6 +29,10 @@ pub enum ErrorCode {
     InvalidRequest,
     /// The contract bundle has problems; all of them are listed.
     InvalidBundle,
+    /// The contract bundle names another agent as its producer.
+    AgentMismatch,
+    /// The body came too slowly, or not at all.
+    TooSlow,
     /// The body is larger than this endpoint takes.
     TooLarge,
     /// It exists already, with other content.
@@ -107,13 +111,15 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 
 impl ErrorCode {
     /// All codes.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Unauthenticated,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::InvalidRequest,
         Self::InvalidBundle,
+        Self::AgentMismatch,
+        Self::TooSlow,
         Self::TooLarge,
         Self::AlreadyExists,
         Self::IllegalTransition,
@@ -136,6 +142,8 @@ impl ErrorCode {
             Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
             Self::InvalidRequest => "INVALID_REQUEST",
             Self::InvalidBundle => "INVALID_BUNDLE",
+            Self::AgentMismatch => "AGENT_MISMATCH",
+            Self::TooSlow => "TOO_SLOW",
             Self::TooLarge => "TOO_LARGE",
             Self::AlreadyExists => "ALREADY_EXISTS",
             Self::IllegalTransition => "ILLEGAL_TRANSITION",
@@ -159,6 +167,8 @@ impl ErrorCode {
             Self::MethodNotAllowed => "Method not allowed",
             Self::InvalidRequest => "Request is not valid",
             Self::InvalidBundle => "Contract bundle is not valid",
+            Self::AgentMismatch => "Contract bundle is another agent's",
+            Self::TooSlow => "Request came too slowly",
             Self::TooLarge => "Request is too large",
             Self::AlreadyExists => "Exists already with other content",
             Self::IllegalTransition => "No such step from this state",
@@ -181,7 +191,8 @@ impl ErrorCode {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::InvalidRequest => StatusCode::BAD_REQUEST,
-            Self::InvalidBundle | Self::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::InvalidBundle | Self::AgentMismatch | Self::IdempotencyMismatch => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::AlreadyExists | Self::IllegalTransition | Self::NotReady | Self::Conflict | Self::LeaseLost => {
                 StatusCode::CONFLICT
@@ -199,7 +210,10 @@ impl ErrorCode {
             Self::Forbidden | Self::OwnSubmission => tonic::Code::PermissionDenied,
             Self::NotFound => tonic::Code::NotFound,
             Self::MethodNotAllowed => tonic::Code::Unimplemented,
-            Self::InvalidRequest | Self::InvalidBundle | Self::IdempotencyMismatch => tonic::Code::InvalidArgument,
+            Self::InvalidRequest | Self::InvalidBundle | Self::AgentMismatch | Self::IdempotencyMismatch => {
+                tonic::Code::InvalidArgument
+            }
+            Self::TooSlow => tonic::Code::DeadlineExceeded,
             Self::TooLarge => tonic::Code::OutOfRange,
             Self::AlreadyExists => tonic::Code::AlreadyExists,
             Self::IllegalTransition | Self::NotReady | Self::LeaseLost => tonic::Code::FailedPrecondition,
@@ -213,13 +227,14 @@ impl ErrorCode {
     #[must_use]
     pub const fn retryable(self) -> bool {
         match self {
-            Self::Unavailable | Self::Conflict => true,
+            Self::Unavailable | Self::Conflict | Self::TooSlow => true,
             Self::Unauthenticated
             | Self::Forbidden
             | Self::NotFound
             | Self::MethodNotAllowed
             | Self::InvalidRequest
             | Self::InvalidBundle
+            | Self::AgentMismatch
             | Self::TooLarge
             | Self::AlreadyExists
             | Self::IllegalTransition

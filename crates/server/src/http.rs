@@ -16,6 +16,7 @@ pub mod gates;
 pub mod health;
 pub mod holds;
 pub mod keys;
+pub mod listen;
 pub mod metrics;
 pub mod model;
 pub mod namespaces;

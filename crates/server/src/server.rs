@@ -16,7 +16,7 @@ use ostiary_worker::{
     jobs::{Jobs, Pace, Runner, Worker},
     local::JobRunner,
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 
 use crate::{
     app::App,
@@ -111,7 +111,13 @@ pub enum StartError {
 }
 
 /// How long a stopping server waits for what is under way.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(7);
+
+/// How long it waits for the database after that: a task that did not stop may hold a connection for ever.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// Bundles that are taken at the same time: each may need some 32 MiB, twice.
+const UPLOADS: usize = 8;
 
 const SYSTEM: &str = "ostiary";
 
@@ -249,6 +255,7 @@ impl Server {
             work: Wake::default(),
             metrics: Arc::new(Metrics::default()),
             failpoints: self.failpoints,
+            uploads: Semaphore::new(UPLOADS),
         }))
     }
 }
@@ -291,7 +298,9 @@ impl Running {
             tracing::warn!("some tasks did not stop in time");
         }
         drop(app);
-        database.close().await;
+        if tokio::time::timeout(CLOSING, database.close()).await.is_err() {
+            tracing::warn!("the database is still in use; what was not committed is as if it had never been");
+        }
     }
 }
 
@@ -312,13 +321,10 @@ fn address(listener: &TcpListener) -> SocketAddr {
     listener.local_addr().expect("a bound listener has an address")
 }
 
-fn serve(tasks: &Tasks, app: &Arc<App>, http: TcpListener, grpc: TcpListener) {
+fn serve(tasks: &Tasks, app: &Arc<App>, listener: TcpListener, grpc: TcpListener) {
     let router = http::router(Arc::clone(app));
     let stop = tasks.stop().clone();
-    tasks.spawn("http", async move {
-        let served = axum::serve(http, router).with_graceful_shutdown(stop.cancelled_owned()).await;
-        report("HTTP", served);
-    });
+    tasks.spawn("http", http::listen::serve(listener, router, stop));
     let guard = Guard { tokens: Arc::clone(&app.tokens), metrics: Arc::clone(&app.metrics) };
     let admission = AdmissionApi::guarded(Arc::clone(&app.index), Arc::clone(&app.clock), guard)
         .fed_by(Arc::clone(&app.feed), app.config.admission.wait());

@@ -67,6 +67,24 @@ fn two_callers_cannot_share_name_or_token() {
 }
 
 #[test]
+fn token_that_is_not_there_or_that_everybody_knows_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (full, empty) = (folder.path().join("full"), folder.path().join("empty"));
+    std::fs::write(&full, "f3c2\n").expect("written");
+    std::fs::write(&empty, "\n").expect("written");
+    let of = |secret: String| check(&format!("tokens:\n  - {{ name: ci, roles: [router], {secret} }}\n"), &[]);
+    assert!(of(format!("file: {}", full.display())).is_ok());
+    for (secret, expected) in [
+        ("file: /nowhere/token".to_owned(), "/nowhere/token"),
+        (format!("file: {}", empty.display()), "is empty"),
+        (format!("digest: '{}'", ostiary_canon::Digest::of(b"")), "the empty text"),
+    ] {
+        let errors = of(secret.clone()).expect_err(&secret);
+        assert!(errors.len() == 1 && errors[0].contains(expected), "{secret}: {errors:?}");
+    }
+}
+
+#[test]
 fn sample_file_names_every_setting_with_its_default() {
     let sample = include_str!("../../ostiary.sample.yaml");
     let read = check(sample, &[]).expect("the sample is valid");

@@ -88,6 +88,26 @@ impl TryFrom<Written> for TokenConfig {
     }
 }
 
+/// What is wrong with a secret by itself: one that is not there, or that everybody knows.
+fn secret(token: &TokenConfig) -> Option<ConfigProblem> {
+    let empty = |what: &str| {
+        let message = format!("token `{}`: {what}", token.name);
+        Some(ConfigProblem::of(message, "make one nobody can guess, such as with `openssl rand -hex 32`"))
+    };
+    match &token.secret {
+        TokenSecret::Digest(digest) if *digest == Digest::of(b"") => empty("the digest is that of the empty text"),
+        TokenSecret::Digest(_) => None,
+        TokenSecret::File(path) => match std::fs::read_to_string(path) {
+            Ok(text) if text.trim().is_empty() => empty(&format!("`{}` is empty", path.display())),
+            Ok(_) => None,
+            Err(error) => {
+                let message = format!("token `{}`: `{}` cannot be read: {error}", token.name, path.display());
+                Some(ConfigProblem::of(message, "write the token into that file, readable by the server alone"))
+            }
+        },
+    }
+}
+
 pub(super) fn validate(tokens: &[TokenConfig]) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     let mut names = BTreeSet::new();
@@ -105,6 +125,7 @@ pub(super) fn validate(tokens: &[TokenConfig]) -> Vec<ConfigProblem> {
             let hint = format!("give at least one of {}", role_names());
             problems.push(ConfigProblem::of(format!("token `{}` has no role", token.name), hint));
         }
+        problems.extend(secret(token));
         if let TokenSecret::Digest(digest) = token.secret
             && !secrets.insert(digest)
         {

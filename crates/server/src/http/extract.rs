@@ -1,12 +1,13 @@
 //! What handlers take from a request: names out of the path, strict JSON, an idempotency key.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Path, RawPathParams, Request},
     http::{HeaderMap, header, request::Parts},
 };
+use bytes::BytesMut;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ostiary_canon::{AgentId, Digest, VersionLabel, json};
 use ostiary_domain::ports::Idempotency;
@@ -76,18 +77,55 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     }
 }
 
+/// How slowly a body may come.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Longest silence, and the time that every body has at least.
+    silence: Duration,
+    /// Bytes a second, on average after that.
+    rate: u64,
+}
+
+/// Slower than any line in use, and too fast for whoever wants to hold many connections with little effort.
+const PACE: Pace = Pace { silence: Duration::from_secs(30), rate: 16 << 10 };
+
 /// The whole body, at most `limit` bytes of it.
 ///
 /// # Errors
-/// `TOO_LARGE` beyond the limit, `INVALID_REQUEST` when the caller breaks off.
+/// `TOO_LARGE` beyond the limit, `TOO_SLOW` when it drips, `INVALID_REQUEST` when the caller breaks off.
 pub async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err(ApiError::new(ErrorCode::TooLarge, format!("the body has more than the {limit} bytes that are taken")))
-        }
-        Err(error) => Err(ApiError::new(ErrorCode::InvalidRequest, "the body could not be read").because(error)),
+    collect_at(body, limit, PACE).await
+}
+
+async fn collect_at(body: Body, limit: usize, pace: Pace) -> Result<Bytes, ApiError> {
+    let slow = || {
+        let message = format!("the body must come at {} bytes a second or faster", pace.rate);
+        ApiError::new(ErrorCode::TooSlow, message)
+    };
+    let mut body = std::pin::pin!(Limited::new(body, limit));
+    let mut whole = BytesMut::new();
+    let mut deadline = std::pin::pin!(tokio::time::sleep(pace.silence));
+    loop {
+        let frame = tokio::select! {
+            frame = tokio::time::timeout(pace.silence, body.frame()) => frame.map_err(|_| slow())?,
+            () = deadline.as_mut() => return Err(slow()),
+        };
+        let Some(frame) = frame else { return Ok(whole.freeze()) };
+        let Ok(data) = frame.map_err(|error| unread(error, limit))?.into_data() else { continue };
+        // what has come buys time for the rest
+        let bought =
+            Duration::from_millis(u64::try_from(data.len()).unwrap_or(u64::MAX).saturating_mul(1000) / pace.rate);
+        let until = deadline.deadline() + bought;
+        deadline.as_mut().reset(until);
+        whole.extend_from_slice(&data);
     }
+}
+
+fn unread(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> ApiError {
+    if error.downcast_ref::<LengthLimitError>().is_some() {
+        return ApiError::new(ErrorCode::TooLarge, format!("the body has more than the {limit} bytes that are taken"));
+    }
+    ApiError::new(ErrorCode::InvalidRequest, "the body could not be read").because(error)
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
@@ -200,5 +238,49 @@ impl FromRequestParts<Arc<App>> for IdempotencyKey {
             return Err(ApiError::new(ErrorCode::InvalidRequest, message));
         }
         Ok(Self(Some(key.to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, time::Duration};
+
+    use axum::body::{Body, Bytes};
+    use futures::{StreamExt as _, stream};
+
+    use super::{Pace, collect_at};
+    use crate::error::ErrorCode;
+
+    const PACE: Pace = Pace { silence: Duration::from_millis(100), rate: 1 << 20 };
+
+    fn byte() -> Result<Bytes, Infallible> {
+        Ok(Bytes::from_static(b"x"))
+    }
+
+    /// A byte now and then, without end.
+    fn dripping() -> Body {
+        Body::from_stream(stream::repeat_with(byte).then(|byte| async {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            byte
+        }))
+    }
+
+    async fn code(body: Body) -> Result<Bytes, ErrorCode> {
+        let collected = tokio::time::timeout(Duration::from_secs(20), collect_at(body, 1 << 20, PACE));
+        collected.await.expect("it is given up").map_err(|error| error.code())
+    }
+
+    #[tokio::test]
+    async fn body_that_drips_or_stops_is_given_up() {
+        assert_eq!(code(dripping()).await, Err(ErrorCode::TooSlow));
+        let stopped = Body::from_stream(stream::iter([byte()]).chain(stream::pending()));
+        assert_eq!(code(stopped).await, Err(ErrorCode::TooSlow));
+    }
+
+    #[tokio::test]
+    async fn body_that_comes_is_taken_up_to_its_bound() {
+        let many = |n| Body::from_stream(stream::repeat_with(byte).take(n));
+        assert_eq!(code(many(3)).await, Ok(Bytes::from_static(b"xxx")));
+        assert_eq!(code(many((1 << 20) + 1)).await, Err(ErrorCode::TooLarge));
     }
 }

@@ -226,7 +226,7 @@ async fn only_routers_of_the_namespace_are_told_anything() {
 async fn lenient_namespace_allows_with_the_reason_and_never_against_a_quarantine() {
     let app = TestApp::start().await;
     app.activate().await;
-    let observe = json!({"mode": "observe", "until": "2026-04-01T00:00:00Z", "reason": "first weeks"});
+    let observe = json!({"mode": "observe", "until": "2026-03-31T00:00:00Z", "reason": "first weeks"});
     assert_eq!(app.put(ADMIN, "/api/v1/namespaces/acme", &observe).await.0, 200);
     let mut question = app.question().await;
     question.profile = "a2a-jsonrpc-1.0".to_owned();

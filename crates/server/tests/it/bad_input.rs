@@ -104,6 +104,36 @@ async fn submission_names_what_is_not_there() {
 }
 
 #[tokio::test]
+async fn bundle_of_another_agent_is_refused() {
+    let app = TestApp::start().await;
+    let other = "/api/v1/agents/acme/somebody-else";
+    assert_eq!(app.put(PUBLISHER, other, &json!({"owner": "x"})).await.0, 200);
+    is_problem(&app.post(PUBLISHER, &format!("{other}/versions"), &app.submission()).await, 422, "AGENT_MISMATCH");
+    assert_eq!(app.get(AUDITOR, &format!("{other}/versions")).await.1, json!([]), "nothing half stored");
+    assert_eq!(app.submit().await.0, 202, "its own agent may have it");
+}
+
+#[tokio::test]
+async fn names_of_dots_alone_are_refused() {
+    let app = TestApp::start().await;
+    for name in [".", ".."] {
+        let answer = app.put(PUBLISHER, &format!("/api/v1/agents/acme/{}", name.replace('.', "%2E")), &json!({})).await;
+        assert!(matches!(answer.0, 400 | 404), "{name}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_quarantined_is_released() {
+    let app = TestApp::start().await;
+    app.admit().await;
+    let path = format!("{AGENT}/versions/{VERSION}/release");
+    let why = json!({"reason": "a test wants it"});
+    is_problem(&app.post(OPERATOR, &path, &why).await, 409, "ILLEGAL_TRANSITION");
+    app.act("quarantine").await;
+    assert_eq!(app.post(OPERATOR, &path, &why).await.0, 202);
+}
+
+#[tokio::test]
 async fn same_idempotency_key_gives_the_same_answer_and_never_another_act() {
     let app = TestApp::start().await;
     let submit = |body: &Value| {

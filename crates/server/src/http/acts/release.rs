@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use ostiary_domain::{JobId, ports::Action};
+use ostiary_domain::{JobId, State as Lifecycle, ports::Action};
 use ostiary_record::Gate;
 
 use crate::{
     app::App,
-    error::{ApiError, Problem},
+    error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Asked, Why, operate},
         extract::{IdempotencyKey, Json, VersionPath},
@@ -36,6 +36,11 @@ pub async fn release(
     Json(why): Json<Why>,
 ) -> Result<(StatusCode, axum::Json<Queued>), ApiError> {
     let version = dispatched(&app, &agent, &label).await?;
+    if !matches!(version.state, Lifecycle::Quarantined { .. }) {
+        let message =
+            format!("`{agent}@{label}` is {}, and only a quarantined version is released", version.state.name());
+        return Err(ApiError::new(ErrorCode::IllegalTransition, message));
+    }
     let idempotency = key.bound(&caller, &(version.key.to_string(), "release", &why));
     let action = Action::RequestGate { gate: Gate::Conformance, job: JobId(app.ids.next("job")) };
     let asked = Asked { caller: &caller, version: &version, reason: why.reason, action, idempotency };

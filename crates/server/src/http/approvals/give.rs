@@ -33,12 +33,15 @@ pub struct ApprovalBody {
     pub manifest: String,
     /// In words, not empty.
     pub reason: String,
-    /// Until when it counts; RFC 3339; left out, one day.
+    /// Until when it counts, 90 days at most; RFC 3339; left out, one day.
     pub expires_at: Option<String>,
 }
 
 /// A consent that nobody uses within a day was for another situation.
 const DEFAULT_LIFE: SignedDuration = SignedDuration::from_hours(24);
+
+/// Longest life: whoever consented a quarter ago looks again.
+const LONGEST_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// Consent to a step.
 #[utoipa::path(
@@ -67,6 +70,7 @@ pub async fn give(
         .transpose()
         .map_err(|_| invalid("`expires_at` is no RFC 3339 time"))?;
     let now = app.clock.now();
+    let expires_at = expiry(expires_at, now).map_err(invalid)?;
     let approval = NewApproval {
         id: ApprovalId(app.ids.next("approval")),
         version: version.key,
@@ -75,9 +79,33 @@ pub async fn give(
         manifest,
         policy,
         reason: body.reason,
-        expires_at: expires_at.unwrap_or_else(|| now.saturating_add(DEFAULT_LIFE).unwrap_or(now)),
+        expires_at,
     };
     let given = app.store.approve(approval).await?;
     app.committed();
     Ok((StatusCode::CREATED, axum::Json(ApprovalView::of(&given))))
+}
+
+fn expiry(asked: Option<Timestamp>, now: Timestamp) -> Result<Timestamp, &'static str> {
+    match asked {
+        None => Ok(now.saturating_add(DEFAULT_LIFE).unwrap_or(now)),
+        Some(at) if at <= now => Err("`expires_at` is past"),
+        Some(at) if at.duration_since(now) > LONGEST_LIFE => Err("`expires_at` is more than 90 days away"),
+        Some(at) => Ok(at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    #[test]
+    fn consent_lives_ninety_days_at_most() {
+        let at = |text: &str| -> Timestamp { text.parse().expect("a time") };
+        let now = at("2026-01-01T00:00:00Z");
+        assert_eq!(super::expiry(None, now), Ok(at("2026-01-02T00:00:00Z")));
+        assert_eq!(super::expiry(Some(at("2026-04-01T00:00:00Z")), now), Ok(at("2026-04-01T00:00:00Z")));
+        assert!(super::expiry(Some(at("2026-04-01T00:00:01Z")), now).is_err());
+        assert!(super::expiry(Some(now), now).is_err());
+    }
 }

@@ -42,6 +42,9 @@ pub async fn upload(
     _: May<Publish>,
     body: Body,
 ) -> Result<(StatusCode, axum::Json<BundleView>), ApiError> {
+    let _place = app.uploads.try_acquire().map_err(|_| {
+        ApiError::new(ErrorCode::Unavailable, "too many bundles are being uploaded at this moment; try again")
+    })?;
     let archive = collect(body, app.config.http.bundle_bytes).await?;
     let read = tokio::task::spawn_blocking(move || Bundle::from_tar(&archive).map(|bundle| (bundle.to_tar(), bundle)));
     let (archive, bundle) = read

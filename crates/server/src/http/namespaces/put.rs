@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use jiff::{SignedDuration, Timestamp};
 use ostiary_canon::AgentId;
 use ostiary_domain::{Enforcement, registry::Namespace};
 use serde::{Deserialize, Serialize};
@@ -46,13 +47,24 @@ pub async fn put(
     // A namespace is the first part of an agent's id and obeys the same rules.
     AgentId::new(&name, "agent").map_err(|error| invalid(error.to_string()))?;
     let enforcement = enforcement(&body).map_err(invalid)?;
-    if enforcement.until().is_some_and(|until| until <= app.clock.now()) {
-        return Err(invalid("`until` is past".to_owned()));
-    }
+    ends_in_time(enforcement, app.clock.now()).map_err(invalid)?;
     let reason = reason(&body, enforcement).map_err(invalid)?;
     let revision = app.store.put_namespace(Namespace { name, enforcement, reason }, caller.actor()).await?;
     app.committed_at(revision).await;
     Ok(axum::Json(Changed { revision: revision.0 }))
+}
+
+/// Longest softer mode: a trial, not a way of life.
+const SOFTEST: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+fn ends_in_time(enforcement: Enforcement, now: Timestamp) -> Result<(), String> {
+    match enforcement.until() {
+        Some(until) if until <= now => Err("`until` is past".to_owned()),
+        Some(until) if until.duration_since(now) > SOFTEST => {
+            Err(format!("`{}` may last 30 days at most; renew it when they are over", enforcement.at(now).as_str()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn enforcement(body: &NamespaceBody) -> Result<Enforcement, String> {
@@ -105,6 +117,20 @@ mod tests {
     fn softer_mode_must_end() {
         assert!(check("observe", None).is_err() && check("warn", None).is_err());
         assert!(check("observe", Some("2026-01-01T00:00:00Z")).is_ok());
+    }
+
+    #[test]
+    fn softer_mode_ends_within_thirty_days() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+        for (until, ok) in
+            [("2026-01-31T00:00:00Z", true), ("2026-01-31T00:00:01Z", false), ("2026-01-01T00:00:00Z", false)]
+        {
+            for mode in ["warn", "observe"] {
+                let soft = check(mode, Some(until)).expect("a mode");
+                assert_eq!(ends_in_time(soft, now).is_ok(), ok, "{mode} until {until}");
+            }
+        }
+        assert_eq!(ends_in_time(Enforcement::Enforce, now), Ok(()));
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub async fn submit(
 ) -> Result<(StatusCode, axum::Json<SubmittedView>), ApiError> {
     let idempotency = key.bound(&caller, &(agent.as_str(), &body));
     let bundle = bundle(&app, &body.bundle).await?;
+    produced_by(&bundle, &agent)?;
     let environment = environment(&app, &agent, &body.environment).await?;
     let label = label(&body, &bundle)?;
     let submission = Submission {
@@ -120,6 +121,20 @@ async fn bundle(app: &App, text: &str) -> Result<Bundle, ApiError> {
     let archive = app.store.bundle(&digest).await?.ok_or_else(unknown)?;
     // It was proved when it came; a failure now is ours.
     Bundle::from_tar(&archive).map_err(ApiError::internal)
+}
+
+/// Evidence for a promise is evidence for whoever made it: the contract names the agent, by its name or in full.
+fn produced_by(bundle: &Bundle, agent: &AgentId) -> Result<(), ApiError> {
+    let named = &bundle.contract.producer.agent_id.value;
+    if *named == agent.agent() || *named == agent.as_str() {
+        return Ok(());
+    }
+    let message = format!(
+        "the contract's producer is agent `{named}`, and the version was submitted for `{agent}`; write \
+         `agent_id: {}` in contract.yaml, or submit it for the agent that it names",
+        agent.agent()
+    );
+    Err(ApiError::new(ErrorCode::AgentMismatch, message))
 }
 
 async fn environment(app: &App, agent: &AgentId, name: &str) -> Result<EnvironmentName, ApiError> {

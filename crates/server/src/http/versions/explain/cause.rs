@@ -274,7 +274,9 @@ fn words(reason: &GateReason) -> (&'static str, String, String) {
         GateReason::LayerWithoutPass { layer, profile } => text(
             "missing",
             format!("nothing of the {layer} layer passed for {profile}"),
-            "see in the report why its checks did not apply or could not tell, and what they miss",
+            "see in the report why its checks did not apply or could not tell, and what they miss; an interface that this \
+             build cannot drive never passes: name in `activate` of coverage.yaml the profiles to be admitted, without \
+             it, and submit again",
         ),
         GateReason::CheckNotRun { check } => text(
             "missing",
