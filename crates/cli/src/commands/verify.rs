@@ -78,7 +78,7 @@ impl Verify {
             local::write(path, &recording_file::write(&run))?;
         }
         // a failure of the bundle alone stands; what could not be told for want of a connection is no verdict
-        let unreachable = discovered(&run).unreachable().is_some();
+        let unreachable = ostiary_verify::judge::discovered(&run).unreachable().is_some();
         let reached = |exit| if unreachable && exit == Exit::Inconclusive { Exit::CouldNotRun } else { exit };
         // as lines, the report was the last event already
         if console.format() == Format::Jsonl {
