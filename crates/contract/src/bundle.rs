@@ -31,6 +31,7 @@ use crate::{
 };
 
 mod archive;
+mod cost;
 mod cross;
 mod files;
 mod gather;

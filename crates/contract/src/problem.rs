@@ -153,6 +153,8 @@ codes! {
     RemoteReference = "REMOTE_REFERENCE",
     /// A JSON Schema that does not compile.
     SchemaInvalid = "SCHEMA_INVALID",
+    /// A JSON Schema by which a small value takes a long time to judge.
+    SchemaTooComplex = "SCHEMA_TOO_COMPLEX",
     /// The agent card is not what a card can be.
     CardInvalid = "CARD_INVALID",
     /// A tool snapshot is not what a snapshot can be.

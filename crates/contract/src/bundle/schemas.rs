@@ -3,19 +3,25 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
-use jsonschema::{Retrieve, Uri, ValidationOptions, Validator};
+use jsonschema::{PatternOptions, Retrieve, Uri, ValidationOptions, Validator};
 use serde_json::Value;
 
-use super::{Bundle, Files, gather::Parts};
+use super::{Bundle, Files, cost, gather::Parts};
 use crate::problem::{Code, Problem};
 
 /// The address under which a bundle's own files are known to each other while schemas are compiled.
-const BASE: &str = "bundle:///";
+pub(super) const BASE: &str = "bundle:///";
+
+/// Most steps back in one match of a pattern; beyond, it cannot be told whether it matches.
+const BACKTRACKING: usize = 100_000;
 
 /// The path that a schema outside any schema file is given: its references find the files of `schemas/`.
 const INLINE: &str = "schemas/inline.schema.json";
 
 type Schemas = BTreeMap<String, Value>;
+
+/// What a schema without references to files is measured among.
+static NONE: Schemas = Schemas::new();
 
 /// What is wrong with a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +37,13 @@ impl Bundle {
     /// When the schema does not compile.
     pub fn validator(&self, schema: &Value) -> Result<Validator, SchemaError> {
         compile(INLINE, schema, Arc::new(self.schemas.clone()))
+    }
+
+    /// How many steps a validation of `value` takes at worst; `None` when it is more than `most`. To be asked before a
+    /// value of somebody else's is validated: a validator itself has no bound (J-04).
+    #[must_use]
+    pub fn validation_steps(&self, schema: &Value, value: &Value, most: u64) -> Option<u64> {
+        cost::steps(INLINE, schema, &self.schemas, value, most)
     }
 }
 
@@ -72,6 +85,7 @@ impl Place<'_> {
     fn check(&self, schema: &Value, what: &str, schemas: &Arc<Schemas>, found: &mut Vec<Problem>) {
         let mut references = Vec::new();
         collect(schema, &mut references);
+        let alone = references.iter().all(|reference| reference.starts_with('#'));
         let before = found.len();
         for reference in references {
             if let Some((code, wrong)) = refused(reference, schemas) {
@@ -79,6 +93,16 @@ impl Place<'_> {
                 let problem = Problem::new(self.file, code, message).on_line(self.line(reference));
                 found.push(problem.hint("put the schema into schemas/ and refer to its file"));
             }
+        }
+        if found.len() == before
+            && let Err(much) = cost::paths(self.base, schema, if alone { &NONE } else { schemas })
+        {
+            let message = match much {
+                cost::TooMuch::Paths => format!("one value would meet more than {} schemas", cost::MOST_PATHS),
+                cost::TooMuch::Hops => format!("more than {} references follow each other", cost::MOST_HOPS),
+            };
+            let problem = Problem::new(self.file, Code::SchemaTooComplex, format!("{what}{message}"));
+            found.push(problem.hint("let fewer alternatives refer to each other"));
         }
         // A schema whose references are wrong does not compile for the same reason: one problem says it.
         if found.len() == before
@@ -133,6 +157,7 @@ fn refused(reference: &str, schemas: &Schemas) -> Option<(Code, &'static str)> {
 fn compile(path: &str, schema: &Value, schemas: Arc<Schemas>) -> Result<Validator, SchemaError> {
     let options: ValidationOptions<'_> = jsonschema::options();
     let options = options.with_base_uri(format!("{BASE}{path}")).with_retriever(BundleSchemas(schemas));
+    let options = options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACKING));
     options.build(schema).map_err(|error| {
         let pointer = error.instance_path().as_str();
         let at = if pointer.is_empty() { String::new() } else { format!("{pointer}: ") };
