@@ -17,6 +17,9 @@ const PREFIX: &[u8] = b"ostiary.audit/1\n";
 pub struct AuditEntry {
     /// The revision that it belongs to.
     pub revision: Revision,
+    /// What it is looked up by: the record's subject, written beside it. Not hashed by itself, so it is held against the
+    /// record, which is.
+    pub subject: String,
     /// The JSON of a [`Record`], byte for byte as hashed.
     pub bytes: Vec<u8>,
     /// The hash of the entry before it.
@@ -133,6 +136,9 @@ pub enum AuditError {
     /// An entry's bytes say something else than their place.
     #[error("entry {0} is no audit record of that revision")]
     Unreadable(Revision),
+    /// An entry is filed under something else than it is about, so whoever looks there misses it.
+    #[error("entry {0} is filed under another subject than it is about")]
+    Misfiled(Revision),
     /// The chain ends elsewhere than the counter row says.
     #[error("the chain ends at {found}, and the head says {expected}")]
     Head {
@@ -177,9 +183,10 @@ impl AuditDraft {
     pub fn entry(self, at: Moment, previous: Digest) -> AuditEntry {
         let Self { actor, action, subject, reason, detail } = self;
         let record = Record { revision: at.revision, at: at.time, actor, action, subject, reason, detail };
+        let subject = record.subject.clone();
         let bytes = serde_json::to_vec(&record).expect("an audit record holds only texts and JSON values");
         let hash = hash(previous, &bytes);
-        AuditEntry { revision: at.revision, bytes, previous, hash }
+        AuditEntry { revision: at.revision, subject, bytes, previous, hash }
     }
 }
 
@@ -206,7 +213,7 @@ impl AuditEntry {
         if self.hash != hash(previous, &self.bytes) {
             return Err(AuditError::Changed(self.revision));
         }
-        self.record().map(|_| ())
+        if self.record()?.subject == self.subject { Ok(()) } else { Err(AuditError::Misfiled(self.revision)) }
     }
 }
 
@@ -269,6 +276,7 @@ mod tests {
         assert_eq!(broken(|e| e.swap(2, 3)), gap(3, 4));
         assert_eq!(broken(|e| drop(e.pop())), AuditError::Head { expected: Revision(5), found: Revision(4) });
         assert_eq!(broken(|e| e[2].previous = genesis()), AuditError::Link(third));
+        assert_eq!(broken(|e| e[2].subject = "acme/other".into()), AuditError::Misfiled(third));
         let renumbered = broken(|e| {
             let removed = e.remove(2);
             e[2].revision = removed.revision;

@@ -40,6 +40,8 @@ pub enum Tamper {
     DeleteAudit(u64),
     /// Lets two audit entries change places.
     SwapAudit(u64, u64),
+    /// Files an entry under another subject.
+    RefileAudit(u64),
     /// Changes the bytes of every object.
     EditObjects,
     /// Writes another state's name beside the facts of every version.
@@ -68,7 +70,7 @@ macro_rules! store_conformance {
                 two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
             webhooks: a_receiver_is_claimed_once_and_moves_on, what_is_given_up_stays_visible, a_notice_is_told_once;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
-                a_moved_entry_is_found, a_cut_chain_is_found;
+                a_moved_entry_is_found, a_refiled_entry_is_found, a_cut_chain_is_found;
             registry: rows_come_back_as_they_were_put, tokens_are_found_by_digest_until_revoked,
                 bytes_that_changed_are_not_served, a_row_that_contradicts_itself_is_reported;
             crash: a_submission_survives_every_failpoint, a_gate_survives_every_failpoint;

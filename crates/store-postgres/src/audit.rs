@@ -14,6 +14,7 @@ use crate::{
 
 struct Columns {
     revision: i64,
+    subject: String,
     record: Vec<u8>,
     previous: String,
     hash: String,
@@ -28,7 +29,7 @@ impl AuditLog for PostgresStore {
             let mut db = tx.db();
             let query = sqlx::query_as!(
                 Columns,
-                "SELECT revision, record, previous, hash FROM audit WHERE revision > $1 ORDER BY revision LIMIT $2",
+                "SELECT revision, subject, record, previous, hash FROM audit WHERE revision > $1 ORDER BY revision LIMIT $2",
                 after,
                 i64::from(limit)
             );
@@ -43,7 +44,7 @@ impl AuditLog for PostgresStore {
             let mut db = tx.db();
             let query = sqlx::query_as!(
                 Columns,
-                "SELECT revision, record, previous, hash FROM audit WHERE subject = $1 ORDER BY revision",
+                "SELECT revision, subject, record, previous, hash FROM audit WHERE subject = $1 ORDER BY revision",
                 subject
             );
             let found = query.fetch_all(db.conn()).await;
@@ -66,6 +67,7 @@ impl TryFrom<Columns> for AuditEntry {
         let row = Row { table: "audit", id: c.revision.to_string() };
         Ok(Self {
             revision: row.revision("revision", c.revision)?,
+            subject: c.subject,
             bytes: c.record,
             previous: row.parse("previous", &c.previous)?,
             hash: row.parse("hash", &c.hash)?,

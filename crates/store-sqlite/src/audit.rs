@@ -14,6 +14,7 @@ use crate::{
 
 struct Columns {
     revision: i64,
+    subject: String,
     record: Vec<u8>,
     previous: String,
     hash: String,
@@ -28,7 +29,7 @@ impl AuditLog for SqliteStore {
             let mut db = tx.db();
             let query = sqlx::query_as!(
                 Columns,
-                "SELECT revision, record, previous, hash FROM audit WHERE revision > ? ORDER BY revision LIMIT ?",
+                "SELECT revision, subject, record, previous, hash FROM audit WHERE revision > ? ORDER BY revision LIMIT ?",
                 after,
                 limit
             );
@@ -43,7 +44,7 @@ impl AuditLog for SqliteStore {
             let mut db = tx.db();
             let query = sqlx::query_as!(
                 Columns,
-                "SELECT revision, record, previous, hash FROM audit WHERE subject = ? ORDER BY revision",
+                "SELECT revision, subject, record, previous, hash FROM audit WHERE subject = ? ORDER BY revision",
                 subject
             );
             let found = query.fetch_all(db.conn()).await;
@@ -63,6 +64,7 @@ impl TryFrom<Columns> for AuditEntry {
         let row = Row { table: "audit", id: c.revision.to_string() };
         Ok(Self {
             revision: row.revision("revision", c.revision)?,
+            subject: c.subject,
             bytes: c.record,
             previous: row.parse("previous", &c.previous)?,
             hash: row.parse("hash", &c.hash)?,

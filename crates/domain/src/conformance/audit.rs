@@ -58,6 +58,11 @@ pub async fn a_moved_entry_is_found(bench: &dyn Bench) {
     assert_eq!(broken(bench, Tamper::SwapAudit(4, 5)).await, AuditError::Link(Revision(4)));
 }
 
+/// Somebody hides an entry from whoever looks for its subject, and leaves the record as it was.
+pub async fn a_refiled_entry_is_found(bench: &dyn Bench) {
+    assert_eq!(broken(bench, Tamper::RefileAudit(4)).await, AuditError::Misfiled(Revision(4)));
+}
+
 /// Somebody deletes the newest entry.
 pub async fn a_cut_chain_is_found(bench: &dyn Bench) {
     let world = World::new(bench).await;

@@ -78,6 +78,7 @@ impl Bench for DatabaseBench {
                      UPDATE audit SET revision = {a} WHERE revision = {b};
                      UPDATE audit SET revision = {b} WHERE revision = -1;"
                 ),
+                Tamper::RefileAudit(r) => format!("UPDATE audit SET subject = 'elsewhere' WHERE revision = {r};"),
                 Tamper::EditObjects => r"UPDATE objects SET bytes = '\x00';".to_owned(),
                 Tamper::EditState => "UPDATE versions SET state = 'ACTIVE';".to_owned(),
             };
