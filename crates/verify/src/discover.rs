@@ -83,7 +83,8 @@ impl Discovered {
     /// Why there is no card, with the address asked and what came of it; `None` where there is one, or nobody was asked.
     #[must_use]
     pub fn card_absence(&self) -> Option<String> {
-        let asked = self.recording.exchanges().into_iter().next().filter(|_| self.recording.document(CARD).is_none())?;
+        let asked =
+            self.recording.exchanges().into_iter().next().filter(|_| self.recording.document(CARD).is_none())?;
         let Route::Http { path: url, .. } = asked.route else { return None };
         let came = match (asked.status(), asked.ended.map(|(how, _)| how)) {
             (_, Some(End::NoConnection { why } | End::PeerReset { why })) => why.clone(),

@@ -29,7 +29,8 @@ pub(super) fn judge(
             facts.inconclusive(ReasonCode::ObservationIncomplete, "a refusal of the caller", remedy).at_exchange(x)
         }
         None => {
-            let remedy = format!("{} may have come to anybody: no request of this kind worked around it", error.label());
+            let remedy =
+                format!("{} may have come to anybody: no request of this kind worked around it", error.label());
             facts.inconclusive(ReasonCode::ControlFailed, "a control before and after it", remedy).at_exchange(x)
         }
     }

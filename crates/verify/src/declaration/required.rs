@@ -183,7 +183,8 @@ mod tests {
     fn a_card_that_cannot_be_fetched_is_said_with_address_and_cause_by_all() {
         let report = World::honest().drive_unreachable().report();
         assert_eq!(report.verdict, Outcome::Inconclusive);
-        let open: Vec<_> = report.findings.iter().filter(|f| f.finding.verdict.outcome() != Outcome::NotApplicable).collect();
+        let open: Vec<_> =
+            report.findings.iter().filter(|f| f.finding.verdict.outcome() != Outcome::NotApplicable).collect();
         let said = |f: &&&ostiary_record::FindingLine| {
             let message = &f.finding.message;
             message.contains("agent.example.test/.well-known/agent-card.json") && message.contains("connection refused")

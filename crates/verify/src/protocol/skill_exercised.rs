@@ -10,7 +10,7 @@ use crate::{
     discover::CARD,
     facts::Facts,
     outputs::{Output, outputs},
-    scenarios::{example, send, stream},
+    scenarios::{example, send, stream, terminal},
 };
 
 /// The check.
@@ -23,7 +23,7 @@ static SPEC: CheckSpec = CheckSpec {
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["I-09", "V-08", "S-01"],
-    reads: Reads::Any(&[send::ID, stream::ID]),
+    reads: Reads::Any(&[send::ID, stream::ID, terminal::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Contract],
     reasons: &[ReasonCode::CapabilityNotKept],
     severity: Severity::Error,
@@ -37,7 +37,11 @@ impl Check for SkillExercised {
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let mut by_skill: BTreeMap<String, Vec<Output<'_>>> = BTreeMap::new();
-        for output in outputs(facts) {
+        // a message into an ended task is no example, whatever comes back
+        let own = |o: &Output<'_>| {
+            o.answered.tape.recording.mark(terminal::ENDED).is_none_or(|(_, at)| o.answered.exchange.sent.seq < at)
+        };
+        for output in outputs(facts).into_iter().filter(own) {
             if let Some(skill) = output.example.skill.clone() {
                 by_skill.entry(skill).or_default().push(output);
             }
@@ -133,6 +137,19 @@ mod tests {
         caught(&SkillExercised, &later, ReasonCode::CapabilityNotKept);
     }
 
+    #[test]
+    fn without_streams_an_example_must_work_again_all_the_same() {
+        let later = World::without_streaming().drive().edit(|i| {
+            let again = i.scenario == terminal::ID && i.is("task");
+            if again {
+                i.changed(|a| a["result"]["task"]["status"]["state"] = json!("TASK_STATE_FAILED"))
+            } else {
+                Edit::Keep
+            }
+        });
+        caught(&SkillExercised, &later, ReasonCode::CapabilityNotKept);
+    }
+
     fn with_second_skill(skill: serde_json::Value) -> World {
         World::with_card(|c| c["skills"].as_array_mut().unwrap().push(skill))
     }
@@ -160,7 +177,11 @@ mod tests {
         passes(&SkillExercised, &driven);
         let refusing = with_second_skill(other).drive().edit(|i| {
             let named = i.request.to_string().contains("do it") && i.operation == "SendMessage";
-            if named { i.changed(|a| a["result"]["task"]["status"]["state"] = json!("TASK_STATE_FAILED")) } else { Edit::Keep }
+            if named {
+                i.changed(|a| a["result"]["task"]["status"]["state"] = json!("TASK_STATE_FAILED"))
+            } else {
+                Edit::Keep
+            }
         });
         caught(&SkillExercised, &refusing, ReasonCode::CapabilityNotKept);
     }

@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn one_id_for_every_task_is_caught() {
-        let same = World::honest().drive().edit(|i| {
-            if i.is("task") { i.changed(|a| a["result"]["task"]["id"] = json!("t")) } else { Edit::Keep }
-        });
+        let same = World::honest()
+            .drive()
+            .edit(|i| if i.is("task") { i.changed(|a| a["result"]["task"]["id"] = json!("t")) } else { Edit::Keep });
         caught(&TaskIds, &same, ReasonCode::ResponseMalformed);
     }
 

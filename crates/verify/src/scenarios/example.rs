@@ -48,8 +48,7 @@ pub(crate) fn examples(bundle: &Bundle, card: Option<&Value>) -> Vec<Example> {
 /// The first example of each skill, and more of them as far as they are few.
 fn some_of(all: Vec<Example>) -> Vec<Example> {
     let mut skills = BTreeSet::new();
-    let first: Vec<bool> =
-        all.iter().map(|e| skills.len() < MOST_SKILLS && skills.insert(e.skill.clone())).collect();
+    let first: Vec<bool> = all.iter().map(|e| skills.len() < MOST_SKILLS && skills.insert(e.skill.clone())).collect();
     let more = MOST.saturating_sub(skills.len());
     let numbered = all.into_iter().zip(first).scan(0, |others, (example, first)| {
         *others += usize::from(!first);
