@@ -31,6 +31,7 @@ mod protocol;
 mod refusal;
 mod scenarios;
 mod schema;
+mod schema_cost;
 mod schema_detail;
 #[cfg(test)]
 mod testing;

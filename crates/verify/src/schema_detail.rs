@@ -22,9 +22,18 @@ pub(crate) struct Violation {
     pub(crate) keyword: String,
 }
 
-/// How a value violates a schema; empty when it does not. `root` is what a value without a name is called.
-pub(crate) fn violations(validator: &Validator, value: &Value, root: &str) -> Vec<Violation> {
-    validator.iter_errors(value).take(MOST).flat_map(|error| of(&error, root)).take(MOST).collect()
+/// How a value violates a schema; empty when it does not, `None` when a pattern could not be matched to its end. `root` is
+/// what a value without a name is called. Only [`crate::schema_cost`] may ask, which knows that an answer will come.
+pub(crate) fn violations(validator: &Validator, value: &Value, root: &str) -> Option<Vec<Violation>> {
+    let mut out = Vec::new();
+    for error in validator.iter_errors(value).take(MOST) {
+        if matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. }) {
+            return None;
+        }
+        out.extend(of(&error, root));
+    }
+    out.truncate(MOST);
+    Some(out)
 }
 
 fn of(error: &ValidationError<'_>, root: &str) -> Vec<Violation> {
@@ -108,7 +117,7 @@ mod tests {
 
     fn details(schema: &Value, value: &Value) -> Vec<String> {
         let validator = jsonschema::validator_for(schema).unwrap();
-        violations(&validator, value, "structured_content").into_iter().map(|v| v.detail).collect()
+        violations(&validator, value, "structured_content").expect("decided").into_iter().map(|v| v.detail).collect()
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl World {
         Driven { run, bundle, options: self.options }
     }
 
-    fn bundle(&self) -> Bundle {
+    pub(crate) fn bundle(&self) -> Bundle {
         let mut files: Files =
             self.files.iter().map(|(path, text)| ((*path).to_owned(), text.clone().into_bytes().into())).collect();
         files.insert("agent-card.json".to_owned(), self.card.to_string().into_bytes().into());

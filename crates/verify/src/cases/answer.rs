@@ -18,6 +18,7 @@ use crate::{
     facts::Facts,
     judge::{Scene, repeat, unit},
     scenarios::{send, stream},
+    schema_cost::{self, Undecided},
     stage::CONTROL_OK,
 };
 
@@ -82,12 +83,14 @@ fn of_results(facts: &Facts<'_>, judge: &JudgeCase) -> Yielded {
         (true, false) => ExpectedResult::Inconclusive,
     };
     let reason = |f: &&Finding| f.verdict.reason().map(|r| r.as_str().to_owned());
+    let seen = judge.expect.artifact_schema.as_ref().map(|s| artifact(facts, &results, &s.value));
     Yielded {
         result: Some(result),
         reasons: Some(failed.iter().filter_map(reason).collect()),
         details: Some(failed.iter().filter_map(|f| f.detail.clone()).collect()),
         state: Some(last_state(&results)),
-        artifact: judge.expect.artifact_schema.as_ref().map(|s| artifact(facts, &results, &s.value)),
+        undecided: seen.as_ref().and_then(|s| s.as_ref().err().cloned()),
+        artifact: seen.and_then(Result::ok),
         error: Some(String::new()),
         ..Yielded::default()
     }
@@ -99,20 +102,22 @@ pub(super) fn last_state(results: &[&Value]) -> String {
     results.iter().rev().find_map(|v| status(&v)).map_or_else(String::new, |state| state.as_str().to_owned())
 }
 
-/// Whether an artifact among results satisfies a schema of the bundle.
-pub(super) fn artifact(facts: &Facts<'_>, results: &[&Value], schema: &str) -> Result<(), String> {
+/// Whether an artifact among results satisfies a schema of the bundle, and how it does not.
+pub(super) fn artifact(facts: &Facts<'_>, results: &[&Value], schema: &str) -> Result<Result<(), String>, Undecided> {
     let bundle = facts.bundle();
-    let (_, schema) = bundle.schema(schema).ok_or_else(|| format!("the bundle has no schema `{schema}`"))?;
-    let validator = bundle.validator(schema).map_err(|e| e.to_string())?;
+    let Some((_, schema)) = bundle.schema(schema) else {
+        return Ok(Err(format!("the bundle has no schema `{schema}`")));
+    };
     let mut problems = vec!["no artifact with data".to_owned()];
+    let mut undecided = None;
     for data in results.iter().flat_map(|r| artifact_data(r)) {
-        let found = crate::schema_detail::violations(&validator, &data, "artifact");
-        if found.is_empty() {
-            return Ok(());
+        match schema_cost::check(bundle, schema, &data, "artifact") {
+            Ok(found) if found.is_empty() => return Ok(Ok(())),
+            Ok(found) => problems = found.into_iter().map(|v| v.detail).collect(),
+            Err(why) => undecided = Some(why),
         }
-        problems = found.into_iter().map(|v| v.detail).collect();
     }
-    Err(problems.join(", "))
+    undecided.map_or_else(|| Ok(Err(problems.join(", "))), Err)
 }
 
 /// The data of all artifacts in one result.

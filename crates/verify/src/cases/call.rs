@@ -169,12 +169,14 @@ fn yielded(facts: &Facts<'_>, expect: &ostiary_contract::Expect, replies: &[Repl
         e.kind().map_or_else(|| "unknown".to_owned(), |kind| error::row(kind).name.to_owned())
     };
     let object = refused.and_then(|(e, _)| e.object.as_ref());
+    let artifact = expect.artifact_schema.as_ref().map(|s| answer::artifact(facts, &results, &s.value));
     Yielded {
         result: Some(result),
         state: Some(state),
         error: Some(refused.map(|(e, _)| name(e)).unwrap_or_default()),
         leaked_fields: Some(object.map(|o| answer::leaked_fields(facts, o)).unwrap_or_default()),
-        artifact: expect.artifact_schema.as_ref().map(|s| answer::artifact(facts, &results, &s.value)),
+        undecided: artifact.as_ref().and_then(|s| s.as_ref().err().cloned()),
+        artifact: artifact.and_then(Result::ok),
         ..Yielded::default()
     }
 }

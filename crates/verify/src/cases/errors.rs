@@ -12,7 +12,7 @@ use crate::{
     facts::Facts,
     refusal::{self, Refusal},
     scenarios::{rpc, terminal, undeclared, unknown, version},
-    schema_detail::violations,
+    schema_cost::{self, Undecided},
 };
 
 /// The check.
@@ -131,52 +131,54 @@ fn of_answer(facts: &Facts<'_>, contract: &ErrorContract, kind: ErrorKind, answe
     let refusal = Refusal { named: &named, tolerated: &[], served: ReasonCode::ErrorNotRefused };
     let findings = refusal::judge(facts, answered, refusal);
     let Some(Answer::Error(error)) = answered.reply.first().map(|i| &i.answer) else { return findings };
-    let wrong: Vec<(String, String, String)> =
-        [class(facts, contract.expected_http_class, error), retry(contract, error), data(facts, contract, error)]
-            .into_iter()
-            .flatten()
-            .collect();
-    if wrong.is_empty() {
+    let (data, undecided) = match data(facts, contract, error) {
+        Ok(data) => (data, None),
+        Err(why) => (None, Some(why.finding(facts, "data_schema").at_exchange(answered.exchange.id))),
+    };
+    let wrong: Vec<Wrong> = [class(facts, contract.expected_http_class, error), retry(contract, error), data]
+        .into_iter()
+        .flatten()
+        .collect();
+    if wrong.is_empty() && undecided.is_none() {
         return findings;
     }
-    let fail = |(expected, observed, detail): (String, String, String)| {
+    let fail = |(expected, observed, detail): Wrong| {
         let finding = facts.fail(ReasonCode::ErrorShapeInvalid, answered.cite(), expected, observed);
         finding.at_exchange(answered.exchange.id).with_detail(detail)
     };
     let kept = findings.into_iter().filter(|f| f.verdict.outcome() != ostiary_record::Outcome::Pass);
-    kept.chain(wrong.into_iter().map(fail)).collect()
+    kept.chain(wrong.into_iter().map(fail)).chain(undecided).collect()
 }
 
+/// What was expected, what was observed, and the stable word for it.
+type Wrong = (String, String, String);
+
 /// The class of status, where the binding has one: JSON-RPC carries its errors under any.
-fn class(facts: &Facts<'_>, wanted: Option<HttpClass>, error: &A2aError) -> Option<(String, String, String)> {
+fn class(facts: &Facts<'_>, wanted: Option<HttpClass>, error: &A2aError) -> Option<Wrong> {
     let (wanted, status) = (wanted?, error.http_status?);
     let free = answers::binding(facts) == Binding::JsonRpc && status == 200;
     (!free && !wanted.holds(status))
         .then(|| (format!("HTTP status {wanted}"), status.to_string(), "http_class".to_owned()))
 }
 
-fn retry(contract: &ErrorContract, error: &A2aError) -> Option<(String, String, String)> {
+fn retry(contract: &ErrorContract, error: &A2aError) -> Option<Wrong> {
     let details = error.details.as_ref().and_then(Value::as_array)?;
     let invites = details.iter().any(|d| d.get("@type").and_then(Value::as_str) == Some(RETRY_INFO));
     let expected = "no invitation to retry what is not retryable".to_owned();
     (invites && !contract.retryable).then(|| (expected, RETRY_INFO.to_owned(), "retryable".to_owned()))
 }
 
-fn data(facts: &Facts<'_>, contract: &ErrorContract, error: &A2aError) -> Option<(String, String, String)> {
-    let name = &contract.data_schema.as_ref()?.value;
+fn data(facts: &Facts<'_>, contract: &ErrorContract, error: &A2aError) -> Result<Option<Wrong>, Undecided> {
+    let Some(name) = contract.data_schema.as_ref().map(|name| &name.value) else { return Ok(None) };
     let expected = format!("error data of schema {name}");
     let Some((_, schema)) = facts.bundle().schema(name) else {
-        return Some((expected, "the bundle has no such schema".to_owned(), "data_schema".to_owned()));
-    };
-    let validator = match facts.bundle().validator(schema) {
-        Ok(validator) => validator,
-        Err(problem) => return Some((expected, problem.to_string(), "data_schema".to_owned())),
+        return Ok(Some((expected, "the bundle has no such schema".to_owned(), "data_schema".to_owned())));
     };
     let Some(details) = &error.details else {
-        return Some((expected, "no data".to_owned(), "data_is_required".to_owned()));
+        return Ok(Some((expected, "no data".to_owned(), "data_is_required".to_owned())));
     };
-    let found = violations(&validator, details, "data").into_iter().next()?;
-    Some((expected, format!("{} at `{}`", found.detail, found.pointer), found.detail))
+    let found = schema_cost::check(facts.bundle(), schema, details, "data")?.into_iter().next();
+    Ok(found.map(|v| (expected, format!("{} at `{}`", v.detail, v.pointer), v.detail)))
 }
 
 #[cfg(test)]

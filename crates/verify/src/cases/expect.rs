@@ -8,7 +8,7 @@ use ostiary_contract::{
 };
 use ostiary_record::{EventRef, Finding, ReasonCode};
 
-use crate::facts::Facts;
+use crate::{facts::Facts, schema_cost::Undecided};
 
 /// What executing a case yielded; `None` = this way of execution cannot see it.
 #[derive(Debug, Default)]
@@ -26,6 +26,8 @@ pub(super) struct Yielded {
     pub(super) state: Option<String>,
     /// Whether an artifact satisfies the schema that the case names; else why not.
     pub(super) artifact: Option<Result<(), String>>,
+    /// Why it is not known whether an artifact satisfies it.
+    pub(super) undecided: Option<Undecided>,
     /// The error's name in the specification; empty = no error came.
     pub(super) error: Option<String>,
 }
@@ -42,6 +44,9 @@ pub(super) fn compare(facts: &Facts<'_>, expect: &Expect, yielded: &Yielded, at:
         return facts.fail(ReasonCode::CaseExpectationFailed, at, expected, observed);
     }
     let hidden: Vec<&str> = members.iter().filter(|m| m.outcome == Sight::Hidden).map(|m| m.name).collect();
+    if let Some(undecided) = &yielded.undecided {
+        return undecided.finding(facts, expect.artifact_schema.as_ref().map_or("", |s| s.value.as_str()));
+    }
     if !hidden.is_empty() {
         let what = format!("expect.{}", hidden.join(", expect."));
         let remedy = "this kind of case cannot show it; remove it, or write a case that can";

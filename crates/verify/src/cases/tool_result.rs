@@ -10,7 +10,7 @@ use crate::{
         expect::{Yielded, compare},
     },
     facts::Facts,
-    schema_detail::violations,
+    schema_cost,
 };
 
 /// What the structured content of an answer is called in details when it is wrong as a whole.
@@ -20,14 +20,15 @@ pub(super) fn execute(facts: &Facts<'_>, case: &Case) -> Vec<Finding> {
     let CaseKind::Judge(judge) = &case.kind else { return Vec::new() };
     let finding = match yielded(facts, judge) {
         Ok(yielded) => compare(facts, &judge.expect, &yielded, document(facts, case)),
-        Err((what, remedy)) => facts.inconclusive(ReasonCode::ObservationIncomplete, what, remedy),
+        Err((reason, what, remedy)) => facts.inconclusive(reason, what, remedy),
     };
     vec![finding]
 }
 
-fn yielded(facts: &Facts<'_>, case: &JudgeCase) -> Result<Yielded, (String, String)> {
+fn yielded(facts: &Facts<'_>, case: &JudgeCase) -> Result<Yielded, (ReasonCode, String, String)> {
     let name = case.when.tool_name().map(|n| n.value.as_str()).unwrap_or_default();
-    let missing = |what: &str, remedy: &str| (format!("{what}:{name}"), remedy.to_owned());
+    let missing =
+        |what: &str, remedy: &str| (ReasonCode::ObservationIncomplete, format!("{what}:{name}"), remedy.to_owned());
     let (_, tool) =
         facts.bundle().tool(name).ok_or_else(|| missing("tool", "no snapshot of the bundle has this tool"))?;
     if case.observed.is_error == Some(true) {
@@ -38,8 +39,9 @@ fn yielded(facts: &Facts<'_>, case: &JudgeCase) -> Result<Yielded, (String, Stri
     let Some(content) = &case.observed.structured_content else {
         return Ok(of(ExpectedResult::Fail, vec![format!("{ROOT}_is_required")]));
     };
-    let validator = facts.bundle().validator(schema).map_err(|e| (format!("outputSchema:{name}"), e.to_string()))?;
-    let details: Vec<String> = violations(&validator, content, ROOT).into_iter().map(|v| v.detail).collect();
+    let found = schema_cost::check(facts.bundle(), schema, content, ROOT)
+        .map_err(|u| (u.reason(), format!("outputSchema:{name}"), u.why()))?;
+    let details: Vec<String> = found.into_iter().map(|v| v.detail).collect();
     Ok(of(if details.is_empty() { ExpectedResult::Pass } else { ExpectedResult::Fail }, details))
 }
 

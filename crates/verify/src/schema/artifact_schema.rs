@@ -1,6 +1,6 @@
 //! `a2a.skill.artifact_schema`: the artifact of an example satisfies the schema that its contract names (S-01, S-02).
 
-use jsonschema::Validator;
+use ostiary_contract::Bundle;
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 use serde_json::Value;
 
@@ -10,7 +10,8 @@ use crate::{
     outputs::{Artifact, Output, outputs},
     scenarios::{send, stream},
     schema::artifact_missing::requires_artifacts,
-    schema_detail::{Violation, violations},
+    schema_cost::{self, Undecided},
+    schema_detail::Violation,
 };
 
 /// The check.
@@ -58,14 +59,13 @@ fn judge(facts: &Facts<'_>, output: &Output<'_>) -> Vec<Finding> {
     let missing = |what: &str, remedy: String| {
         vec![facts.inconclusive(ReasonCode::ObservationIncomplete, what, remedy).at_exchange(x)]
     };
-    let validator = match facts.bundle().schema(name).map(|(_, schema)| facts.bundle().validator(schema)) {
-        Some(Ok(validator)) => validator,
-        Some(Err(problem)) => return missing("schema", format!("`{name}` does not compile: {problem}")),
-        None => return missing("schema", format!("the bundle has no schema `{name}`")),
+    let Some((_, schema)) = facts.bundle().schema(name) else {
+        return missing("schema", format!("the bundle has no schema `{name}`"));
     };
-    match verdict(&validator, &output.artifacts) {
+    match verdict(facts.bundle(), schema, &output.artifacts) {
         Verdict::Satisfied => vec![facts.pass(output.cite()).at_exchange(x)],
         Verdict::NoJson => missing("JSON", "no part of the artifact is JSON; see a2a.skill.content_mode".to_owned()),
+        Verdict::Undecided(why) => vec![why.finding(facts, name).at_exchange(x)],
         Verdict::Violated(artifact, found) => {
             let finding = |v: &Violation| {
                 let (expected, observed) =
@@ -83,20 +83,23 @@ enum Verdict<'a> {
     Satisfied,
     /// None does; this is how the last one fails.
     Violated(&'a Artifact, Vec<Violation>),
+    /// None is known to, and of one it cannot be told.
+    Undecided(Undecided),
     /// There is no JSON to look at.
     NoJson,
 }
 
 /// An agent may return more than the one artifact that the contract is about, so one that satisfies will do.
-fn verdict<'a>(validator: &Validator, artifacts: &'a [Artifact]) -> Verdict<'a> {
+fn verdict<'a>(bundle: &Bundle, schema: &Value, artifacts: &'a [Artifact]) -> Verdict<'a> {
     let mut verdict = Verdict::NoJson;
     for artifact in artifacts {
         for value in artifact.parts.iter().filter_map(json_of) {
-            let found = violations(validator, &value, "artifact");
-            if found.is_empty() {
-                return Verdict::Satisfied;
+            match schema_cost::check(bundle, schema, &value, "artifact") {
+                Ok(found) if found.is_empty() => return Verdict::Satisfied,
+                Ok(_) if matches!(verdict, Verdict::Undecided(_)) => {}
+                Ok(found) => verdict = Verdict::Violated(artifact, found),
+                Err(why) => verdict = Verdict::Undecided(why),
             }
-            verdict = Verdict::Violated(artifact, found);
         }
     }
     verdict
@@ -121,15 +124,17 @@ mod tests {
     use crate::testing::{Driven, Edit, World, caught, is, passes};
 
     fn returning(parts: &Value) -> Driven {
-        World::honest().drive().edit(|i| {
-            let mut answer = i.answer.clone();
-            for pointer in ["/result/task/artifacts/0/parts", "/result/artifactUpdate/artifact/parts"] {
-                if let Some(old) = answer.pointer_mut(pointer) {
-                    *old = parts.clone();
-                }
+        World::honest().drive().edit(|i| replaced(&i.answer, parts))
+    }
+
+    fn replaced(answer: &Value, parts: &Value) -> Edit {
+        let mut answer = answer.clone();
+        for pointer in ["/result/task/artifacts/0/parts", "/result/artifactUpdate/artifact/parts"] {
+            if let Some(old) = answer.pointer_mut(pointer) {
+                *old = parts.clone();
             }
-            Edit::Replace(answer)
-        })
+        }
+        Edit::Replace(answer)
     }
 
     #[test]
@@ -150,6 +155,23 @@ mod tests {
         caught(&ArtifactSchema, &missing, ReasonCode::ArtifactSchemaViolation);
         let removed = returning(&json!([{"data": {"plan_id": "p", "status": "final"}}]));
         caught(&ArtifactSchema, &removed, ReasonCode::ArtifactSchemaViolation);
+    }
+
+    #[test]
+    fn an_artifact_that_costs_too_much_to_judge_is_inconclusive() {
+        let branch = |key: &str| json!({"properties": {"next": {"$ref": "#"}}, "required": [key]});
+        let schema = json!({"anyOf": [branch("a"), branch("plan_id")]});
+        let answering = |depth: usize| {
+            let mut world = World::honest();
+            world.put("schemas/work-plan.schema.json", &schema.to_string());
+            let data = (0..depth).fold(json!({"plan_id": "p"}), |inner, _| json!({"plan_id": "p", "next": inner}));
+            let parts = json!([{"data": data}]);
+            world.drive().edit(move |i| replaced(&i.answer, &parts))
+        };
+        passes(&ArtifactSchema, &answering(5));
+        let findings = answering(60).judge(&ArtifactSchema);
+        assert!(findings.iter().any(|f| f.verdict.reason() == Some(ReasonCode::BudgetExceeded)), "{findings:?}");
+        is(&ArtifactSchema, &answering(60), Outcome::Inconclusive);
     }
 
     #[test]
