@@ -115,6 +115,13 @@ fn a_placeholder_digest_loads_and_is_no_pin() {
     let pinned = text.replace("sha256:fixture-producer-digest", &digest);
     files.insert("contract.yaml".into(), Bytes::from(pinned.clone()));
     assert_eq!(Bundle::load(&files).expect("pinned").pins(), []);
+    let zeros = pinned.replace(&digest, &format!("sha256:{}", "0".repeat(64)));
+    files.insert("contract.yaml".into(), Bytes::from(zeros));
+    let pins: Vec<String> = Bundle::load(&files).expect("loads").pins().into_iter().map(|p| p.what).collect();
+    assert_eq!(pins, ["producer.artifact_digest"], "a digest that nobody computed");
+    let draft = pinned.replace("\"2020-12\"", "draft-07");
+    files.insert("contract.yaml".into(), Bytes::from(draft));
+    assert_eq!(Bundle::load(&files).expect("an older dialect").pins(), []);
     let unpinned = pinned.replace("3.4.0", "latest").replace("\"1.0\"", "latest").replace(&digest, "\"\"");
     files.insert("contract.yaml".into(), Bytes::from(unpinned));
     let pins: Vec<String> = Bundle::load(&files).expect("loads").pins().into_iter().map(|p| p.what).collect();
@@ -151,7 +158,7 @@ fn a_producer_that_speaks_mcp_only_needs_no_card() {
         "contract_bundle:\n  contract_id: c\n  contract_version: 1.0.0\n  protocol: {{mcp: \"2026-07-28\", json_schema: \
          \"2020-12\"}}\n  producer: {{agent_id: store, artifact_digest: \"sha256:{}\"}}\n  declarations:\n    mcp_tools:\n      \
          - {{server: plans, profile: harness.user.standard, path: {path}, artifact_digest: latest}}\n",
-        "0".repeat(64)
+        "ab".repeat(32)
     );
     let undeclared = "mcp/files/harness.agent.standard.snapshot.json";
     let files = Files::from([

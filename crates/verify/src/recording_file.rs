@@ -1,5 +1,7 @@
 //! Stored runs: one JSON document each, read with bounds, judged again without a call.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ostiary_canon::json::{JsonError, Limits, parse_strict};
 use ostiary_contract::{Bundle, Files, Problems};
 use ostiary_record::{Kind, Run, run::RUN_FORMAT};
@@ -26,6 +28,9 @@ pub enum RecordingError {
     /// Events are not numbered from 0 in order, so that citations would point at others.
     #[error("events of recording {0} are not numbered in order")]
     Order(usize),
+    /// Some repetitions of a scenario are neither there nor accounted for, so that nobody knows how they went.
+    #[error("repetitions of scenario `{0}` are not numbered 0, 1, 2 and so on")]
+    Repetitions(String),
     /// No discovery tape.
     #[error("run does not begin with the recording of scenario `{DISCOVER}`")]
     NoDiscovery,
@@ -63,7 +68,23 @@ pub fn read(bytes: &[u8]) -> Result<Run, RecordingError> {
             return Err(RecordingError::Order(n));
         }
     }
-    Ok(run)
+    match gap(&run) {
+        Some(scenario) => Err(RecordingError::Repetitions(scenario.to_owned())),
+        None => Ok(run),
+    }
+}
+
+/// The first scenario of which a repetition is missing (V-02): one that could not be driven is in `not_run`.
+fn gap(run: &Run) -> Option<&str> {
+    let recorded = run.recordings.iter().map(|r| (&r.scenario.0, &r.axes));
+    let skipped = run.not_run.iter().map(|n| (&n.scenario.0, &n.axes));
+    let mut driven: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+    for (scenario, axes) in recorded.chain(skipped) {
+        let variant = (scenario.as_str(), &axes.profile, &axes.case, &axes.values);
+        driven.entry(variant).or_default().insert(axes.repetition);
+    }
+    let complete = |numbers: &BTreeSet<u32>| numbers.iter().copied().eq((0..).take(numbers.len()));
+    driven.iter().find(|(_, numbers)| !complete(numbers)).map(|((scenario, ..), _)| *scenario)
 }
 
 /// The bundle that a run was made with, from its discovery tape.

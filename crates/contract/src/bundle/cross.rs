@@ -43,11 +43,6 @@ fn declared(parts: &Parts, found: &mut Vec<Problem>) {
         let problem = Problem::new(CONTRACT, Code::NothingDeclared, "the contract declares neither a card nor tools");
         found.push(problem.hint("write `declarations.agent_card` or `declarations.mcp_tools`"));
     }
-    for (value, what) in [(&contract.contract_id, "contract_id"), (&contract.producer.agent_id, "producer.agent_id")] {
-        if value.trim().is_empty() {
-            found.push(Problem::new(CONTRACT, Code::InvalidValue, format!("`{what}` is empty")).at(value.at));
-        }
-    }
 }
 
 /// Names that must be unique.

@@ -16,7 +16,7 @@ use crate::{
     file::{
         authorization::{Authorization, AuthorizationFile},
         case::{Case, CaseFile},
-        contract::{ContractBundle, ContractFile, Sections},
+        contract::{self, ContractBundle, ContractFile, Sections},
         coverage::{CoverageFile, CoveragePolicy},
         drift::{DriftFile, DriftPolicy},
         error::{ErrorContract, ErrorsFile},
@@ -122,6 +122,9 @@ impl Parts {
     fn read_contract(&mut self, bytes: &Bytes) {
         let Some(node) = self.node(CONTRACT, bytes) else { return };
         self.contract = self.decode::<ContractFile>(CONTRACT, &node).map(|file| file.contract_bundle);
+        let mut cx = Cx::new(CONTRACT);
+        contract::check(&node, &mut cx);
+        self.problems.append(&mut cx.problems);
         self.sections = self.contract.as_ref().map_or_else(|| Sections::salvage(&node), Sections::of);
     }
 

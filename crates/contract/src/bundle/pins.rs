@@ -4,7 +4,11 @@ use ostiary_canon::DeclaredDigest;
 use serde::Serialize;
 
 use super::Bundle;
-use crate::{decode::Located, file::contract::ContractVersion, problem::Position};
+use crate::{
+    decode::Located,
+    file::contract::{ContractVersion, names_version},
+    problem::Position,
+};
 
 /// Something that is not pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,9 +37,9 @@ pub(super) fn check(bundle: &Bundle) -> Vec<PinProblem> {
     version("protocol.mcp", protocol.mcp.as_ref(), !bundle.tools.is_empty(), &mut found);
     version("protocol.json_schema", protocol.json_schema.as_ref(), needs_json_schema, &mut found);
     for snapshot in &bundle.tools {
-        if let Some(DeclaredDigest::Placeholder(text)) = &snapshot.artifact_digest {
+        if let Some(text) = snapshot.artifact_digest.as_ref().and_then(placeholder) {
             let what = format!("declarations.mcp_tools[{}].artifact_digest", snapshot.server);
-            found.push(problem(&what, text, None, NO_DIGEST));
+            found.push(problem(&what, &text, None, NO_DIGEST));
         }
     }
     found
@@ -51,10 +55,17 @@ fn problem(what: &str, value: &str, at: Option<Position>, wrong: &str) -> PinPro
 fn digest(what: &str, declared: Option<&Located<DeclaredDigest>>, found: &mut Vec<PinProblem>) {
     match declared {
         None => found.push(problem(what, "", None, NO_DIGEST)),
-        Some(Located { value: DeclaredDigest::Placeholder(text), at }) => {
-            found.push(problem(what, text, Some(*at), NO_DIGEST));
+        Some(Located { value, at }) => {
+            found.extend(placeholder(value).map(|text| problem(what, &text, Some(*at), NO_DIGEST)));
         }
-        Some(_) => {}
+    }
+}
+
+/// The text of what is no digest, or of one that nobody has computed: of all zeros.
+fn placeholder(declared: &DeclaredDigest) -> Option<String> {
+    match declared.digest() {
+        Some(digest) if *digest.as_bytes() != [0; 32] => None,
+        _ => Some(declared.to_string()),
     }
 }
 
@@ -64,7 +75,7 @@ fn version(what: &str, pinned: Option<&Located<String>>, needed: bool, found: &m
         None => {}
         Some(pin) => {
             let text = pin.value.trim();
-            if text.is_empty() || !text.starts_with(|c: char| c.is_ascii_digit()) {
+            if !names_version(text) {
                 found.push(problem(what, text, Some(pin.at), "names no version"));
             }
         }

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, fmt};
 
 use ostiary_canon::{DeclaredDigest, Digest};
+use ostiary_protocol::mcp::{Dialect, Revision};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::{
     decode::{Cx, Decode, Located, file_type},
-    problem::Code,
+    problem::{Code, Position},
     yaml::{Node, Value},
 };
 
@@ -176,6 +177,50 @@ pub(crate) struct Sections {
     pub(crate) models: Models,
     pub(crate) examples: Examples,
     pub(crate) expected_results: ExpectedResults,
+}
+
+/// The A2A versions that this build judges by.
+const A2A: [&str; 3] = ["0.2", "0.3", "1.0"];
+
+/// The JSON Schema dialects that schemas may be written in.
+const DIALECTS: [Dialect; 5] =
+    [Dialect::Draft4, Dialect::Draft6, Dialect::Draft7, Dialect::Draft201909, Dialect::Draft202012];
+
+/// What can be told of single values of `contract.yaml`, whatever is wrong with the others (B-07): names that are empty,
+/// and protocol versions that this build does not know. What names no version at all loads, and is no pin.
+pub(crate) fn check(root: &Node, cx: &mut Cx<'_>) {
+    let Some(bundle) = root.get("contract_bundle") else { return };
+    let agent = bundle.get("producer").and_then(|producer| producer.get("agent_id"));
+    for (node, what) in [(bundle.get("contract_id"), "contract_id"), (agent, "producer.agent_id")] {
+        if let Some((text, at)) = node.and_then(text)
+            && text.trim().is_empty()
+        {
+            cx.problem(at, Code::InvalidValue, format!("`{what}` is empty"));
+        }
+    }
+    let protocol = |key: &str| bundle.get("protocol").and_then(|p| p.get(key)).and_then(text);
+    let known: [(&str, Vec<&str>); 3] = [
+        ("a2a", A2A.to_vec()),
+        ("mcp", Revision::ALL.map(Revision::as_str).to_vec()),
+        ("json_schema", DIALECTS.map(Dialect::as_str).to_vec()),
+    ];
+    for (key, known) in known {
+        let Some((version, at)) = protocol(key).filter(|(text, _)| names_version(text)) else { continue };
+        let by_uri = key == "json_schema" && Dialect::of_uri(version).is_some();
+        if !by_uri && !known.contains(&version.trim()) {
+            let message = format!("`protocol.{key}`: this build does not know `{}`", crate::yaml::clip(version));
+            cx.problem_with_hint(at, Code::SettingUnsupported, message, format!("known here: {}", known.join(", ")));
+        }
+    }
+}
+
+/// Whether a text names a version, known or not; `latest` and `stable` do not.
+pub(crate) fn names_version(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit())
+}
+
+fn text(node: &Node) -> Option<(&str, Position)> {
+    if let Value::Text(text) = &node.value { Some((text, node.at)) } else { None }
 }
 
 // === impl Sections ===

@@ -51,6 +51,33 @@ fn what_is_no_run_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_repetition_that_nobody_accounts_for_is_no_run() {
+    let with = |recorded: &[u32], not_run: &[u32]| {
+        edited(|v| {
+            let all = v["recordings"].as_array_mut().unwrap();
+            let mut one = all[0].clone();
+            one["scenario"] = json!("s.one");
+            all.extend(recorded.iter().map(|n| {
+                one["axes"]["repetition"] = json!(n);
+                one.clone()
+            }));
+            let skipped = |n: &u32| {
+                let axes = json!({"profile": null, "repetition": n, "case": null, "values": {}});
+                json!({"scenario": "s.one", "axes": axes, "reason": "BUDGET_EXCEEDED", "why": "spent"})
+            };
+            v["not_run"] = not_run.iter().map(skipped).collect();
+        })
+    };
+    for (recorded, not_run) in [(&[][..], &[][..]), (&[0, 1, 2], &[]), (&[0, 2], &[1]), (&[], &[0, 1])] {
+        with(recorded, not_run).unwrap_or_else(|e| panic!("{recorded:?} {not_run:?}: {e}"));
+    }
+    for (recorded, not_run) in [(&[u32::MAX, u32::MAX][..], &[][..]), (&[1], &[]), (&[0, 2], &[]), (&[0, 3], &[1])] {
+        let found = with(recorded, not_run);
+        assert!(matches!(found, Err(RecordingError::Repetitions(s)) if s == "s.one"), "{recorded:?} {not_run:?}");
+    }
+}
+
+#[test]
 fn a_run_without_its_bundle_says_so() {
     let run = edited(|v| v["recordings"] = json!([])).unwrap();
     assert!(matches!(bundle_of(&run), Err(RecordingError::NoDiscovery)));
