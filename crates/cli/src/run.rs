@@ -4,6 +4,7 @@ use std::{io::IsTerminal as _, process::ExitCode};
 
 use clap::Parser as _;
 use ostiary_verify::output;
+use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
@@ -25,8 +26,13 @@ pub fn main() -> ExitCode {
 fn in_runtime(cli: Cli, console: Console) -> Result<Exit, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|e| CliError::because("cannot start", &e))?;
-    let ended = runtime.block_on(cli.command.run(console));
-    // what still computes, such as the judge of a server that was told to stop, is nobody's any more
+    to_its_end(runtime, cli.command.run(console))
+}
+
+/// Runs a command, and leaves behind what still computes when it has ended: the judge of a server that was told to stop
+/// cannot be interrupted, and would hold the process for as long as it likes.
+fn to_its_end<T>(runtime: Runtime, command: impl Future<Output = T>) -> T {
+    let ended = runtime.block_on(command);
     runtime.shutdown_background();
     ended
 }
@@ -61,4 +67,29 @@ fn complain(console: Console, error: &CliError) -> Exit {
     }
     console.complain(&said);
     error.exit()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::{Runtime, to_its_end};
+
+    #[test]
+    fn a_judge_at_work_does_not_hold_the_process() {
+        let (ended, end) = mpsc::channel();
+        let (busy, work) = mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            let runtime = Runtime::new().expect("it starts");
+            let command = async move {
+                // works until this test is over
+                let judge = move || work.recv().is_err();
+                drop(tokio::task::spawn_blocking(judge));
+                "ended"
+            };
+            ended.send(to_its_end(runtime, command)).expect("the test waits");
+        });
+        assert_eq!(end.recv_timeout(Duration::from_secs(5)), Ok("ended"));
+        drop(busy);
+    }
 }

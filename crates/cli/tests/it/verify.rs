@@ -79,7 +79,7 @@ fn an_agent_that_is_not_there_is_inconclusive_and_never_passes() {
     let other = environment(folder.path(), "other");
     drop(Running::start(&["sample", &bundle(), "--env", other.to_str().unwrap()]));
     let (code, report) = json(&["verify", &bundle(), "--env", env.to_str().unwrap(), "--gate", "conformance"]);
-    assert_eq!((code, &report["verdict"]), (3, &json!("INCONCLUSIVE")));
+    assert_eq!((code, &report["verdict"]), (4, &json!("INCONCLUSIVE")), "it could not be reached");
 }
 
 #[test]

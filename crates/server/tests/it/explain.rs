@@ -61,6 +61,9 @@ async fn a_check_that_could_not_tell_says_what_is_missing_and_how_to_ask_again()
     assert_eq!((&silent["kind"], &silent["gate"]), (&json!("finding"), &json!("security")));
     assert!(silent["command"].as_str().is_some_and(|c| c.contains("version verify") && c.contains("--gate security")));
     assert!(explained["summary"].as_str().expect("a sentence").contains("not admitted yet"));
+    // running it again helps nobody whose interface cannot be driven
+    let remedy = cause(&explained, "LAYER_WITHOUT_PASS")["remedy"].as_str().expect("a remedy");
+    assert!(remedy.contains("`activate` in coverage.yaml"), "{remedy}");
 }
 
 #[tokio::test]

@@ -262,6 +262,10 @@ fn of(version: &Version, gate: Gate, reason: &GateReason) -> CauseView {
     }
 }
 
+/// What to do where no check of a layer passed; an interface that nobody drives stays that way however often it is run.
+const NO_PASS: &str = "see in the report why its checks did not apply or could not tell, and what they miss; for an interface \
+    that this build cannot drive, name the other profiles under `activate` in coverage.yaml and submit again";
+
 /// Kind, sentence and remedy of a gate's reason.
 fn words(reason: &GateReason) -> (&'static str, String, String) {
     let text = |kind, what: String, remedy: &str| (kind, what, remedy.to_owned());
@@ -271,13 +275,9 @@ fn words(reason: &GateReason) -> (&'static str, String, String) {
             let verb = if *failed { "failed" } else { "could not tell" };
             text("finding", format!("{check} {verb}{under}: {message}"), code.row().remedy)
         }
-        GateReason::LayerWithoutPass { layer, profile } => text(
-            "missing",
-            format!("nothing of the {layer} layer passed for {profile}"),
-            "see in the report why its checks did not apply or could not tell, and what they miss; an interface that this \
-             build cannot drive never passes: name in `activate` of coverage.yaml the profiles to be admitted, without \
-             it, and submit again",
-        ),
+        GateReason::LayerWithoutPass { layer, profile } => {
+            text("missing", format!("nothing of the {layer} layer passed for {profile}"), NO_PASS)
+        }
         GateReason::CheckNotRun { check } => text(
             "missing",
             format!("{check} is required and gave no verdict"),
