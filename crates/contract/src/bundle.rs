@@ -9,6 +9,7 @@ use serde_json::Value;
 pub use files::{FILE_BYTES, FILES, TOTAL_BYTES};
 pub use pins::PinProblem;
 pub use schemas::SchemaError;
+pub(crate) use schemas::steps_alone;
 
 use crate::{
     decode::Located,

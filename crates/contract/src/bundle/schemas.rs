@@ -47,6 +47,11 @@ impl Bundle {
     }
 }
 
+/// [`Bundle::validation_steps`] of a schema that belongs to no bundle yet.
+pub(crate) fn steps_alone(schema: &Value, value: &Value, most: u64) -> Option<u64> {
+    cost::steps(INLINE, schema, &NONE, value, most)
+}
+
 /// Reports references to the network, references that find nothing, and schemas that do not compile.
 pub(super) fn check(parts: &mut Parts, files: &Files) {
     let schemas = Arc::new(std::mem::take(&mut parts.schemas));

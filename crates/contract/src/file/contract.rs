@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use ostiary_canon::{DeclaredDigest, Digest};
-use ostiary_protocol::mcp::{Dialect, Revision};
+use ostiary_protocol::{
+    a2a::Version,
+    mcp::{Dialect, Revision},
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -206,12 +209,21 @@ pub(crate) fn check(root: &Node, cx: &mut Cx<'_>) {
     ];
     for (key, known) in known {
         let Some((version, at)) = protocol(key).filter(|(text, _)| names_version(text)) else { continue };
-        let by_uri = key == "json_schema" && Dialect::of_uri(version).is_some();
-        if !by_uri && !known.contains(&version.trim()) {
+        let otherwise = match key {
+            "a2a" => knows_a2a(version),
+            "json_schema" => Dialect::of_uri(version).is_some(),
+            _ => false,
+        };
+        if !otherwise && !known.contains(&version.trim()) {
             let message = format!("`protocol.{key}`: this build does not know `{}`", crate::yaml::clip(version));
             cx.problem_with_hint(at, Code::SettingUnsupported, message, format!("known here: {}", known.join(", ")));
         }
     }
+}
+
+/// Whether this build judges by an A2A version; cards of old write it with a patch number.
+pub(crate) fn knows_a2a(text: &str) -> bool {
+    Version::parse_lenient(text).is_some_and(|version| A2A.contains(&version.to_string().as_str()))
 }
 
 /// Whether a text names a version, known or not; `latest` and `stable` do not.

@@ -38,7 +38,10 @@ fn protocol(source: &Source<'_>, out: &mut String) {
     out.push_str("  protocol:\n");
     if let Some(card) = &source.card {
         let interfaces = card.interfaces();
-        let version = interfaces.iter().find_map(|i| i.version_text).unwrap_or("1.0");
+        let version = interfaces
+            .iter()
+            .find_map(|i| i.version_text.filter(|v| crate::file::contract::knows_a2a(v)))
+            .unwrap_or("1.0");
         let format = card.format();
         let told = if interfaces.is_empty() {
             format!(" {MARK}the card is of the form {}; a card of A2A 1.0 names `supportedInterfaces`", format.as_str())
