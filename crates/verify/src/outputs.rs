@@ -42,9 +42,12 @@ pub(crate) fn outputs<'a>(facts: &Facts<'a>) -> Vec<Output<'a>> {
     let sent = all.into_iter().filter(|a| a.operation().starts_with("Send") && a.reply.result().is_some());
     sent.map(|answered| {
         let mut output = output(facts, answered);
-        if output.is_open() {
-            let index = output.answered.tape.index;
-            reads.iter().filter(|(tape, ..)| *tape == index).for_each(|r| output.catch_up(r));
+        let index = output.answered.tape.index;
+        // where it stands still, it has its output: a cancel that comes later is another story
+        for read in reads.iter().filter(|(tape, ..)| *tape == index) {
+            if output.is_open() {
+                output.catch_up(read);
+            }
         }
         output
     })
