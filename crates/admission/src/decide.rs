@@ -204,7 +204,7 @@ fn judge_state(found: &mut Found, query: &Query<'_>, record: &AdmissionRecord, n
         | State::StaticValidated
         | State::ConformanceVerified
         | State::SecurityVerified
-        | State::RegistryAdmitted => found.against.add(DecisionReason::NotAdmitted),
+        | State::RegistryAdmitted => off_road(found, query, record, DecisionReason::NotAdmitted),
         State::Canary => {
             let served =
                 query.cohort_key.is_some_and(|key| in_cohort(query.agent, query.version, key, record.canary_weight));
@@ -214,8 +214,17 @@ fn judge_state(found: &mut Found, query: &Query<'_>, record: &AdmissionRecord, n
         State::Active => judge_road(found, query, record, now),
         State::Quarantined => found.add_in_every_mode(DecisionReason::Quarantined),
         State::Deprecated if still_served(query, record, now) => judge_road(found, query, record, now),
-        State::Deprecated => found.against.add(DecisionReason::Deprecated),
-        State::Rejected => found.against.add(DecisionReason::Rejected),
+        State::Deprecated => off_road(found, query, record, DecisionReason::Deprecated),
+        State::Rejected => off_road(found, query, record, DecisionReason::Rejected),
+    }
+}
+
+/// A version that is not on the road: evidence does not matter, but a person's hold denies in every mode all the same, or
+/// a namespace on trial would dispatch to what somebody stopped.
+fn off_road(found: &mut Found, query: &Query<'_>, record: &AdmissionRecord, reason: DecisionReason) {
+    found.against.add(reason);
+    for hold in record.holds.iter().filter(|hold| hold.by_person) {
+        judge_hold(found, query, record, hold);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use ostiary_canon::Digest;
 use ostiary_proto::admission::v1::{
-    CheckAdmissionRequest, Consistency, DecisionReason, FullyConsistent, RevisionToken,
+    CheckAdmissionRequest, Consistency, DecisionReason, FullyConsistent, Outcome, RevisionToken,
     admission_service_client::AdmissionServiceClient, consistency::Requirement,
 };
 use ostiary_record::Layer;
@@ -15,7 +15,7 @@ use serde_json::json;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{
-    app::{ADMIN, AGENT, AUDITOR, OPERATOR, PROFILE, ROUTER, STRANGER, TestApp, VERSION, WORKER, token},
+    app::{ADMIN, AGENT, AUDITOR, OPERATOR, PROFILE, PUBLISHER, ROUTER, STRANGER, TestApp, VERSION, WORKER, token},
     candidate::Says,
 };
 
@@ -235,6 +235,40 @@ async fn lenient_namespace_allows_with_the_reason_and_never_against_a_quarantine
     assert_eq!(decision.would_deny(), DecisionReason::ProfileNotVerified);
     app.act("quarantine").await;
     assert_eq!(app.reason(app.question().await).await, "QUARANTINED");
+}
+
+/// L-10: a trial does not dispatch to what a person stopped, wherever the version stands.
+#[tokio::test]
+async fn persons_hold_denies_on_trial_also_off_the_road() {
+    let app = TestApp::start().await;
+    app.admit().await;
+    let observe = json!({"mode": "observe", "until": "2026-03-10T00:00:00Z", "reason": "first weeks"});
+    assert_eq!(app.put(ADMIN, "/api/v1/namespaces/acme", &observe).await.0, 200);
+    assert_eq!(app.reason(app.question().await).await, "ALLOWED_WOULD_DENY", "admitted only, and on trial");
+    let hold = json!({"kind": "route_disabled", "reason": "sends mail"});
+    assert_eq!(app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/holds"), &hold).await.0, 201);
+    let decision = app.check(app.question().await).await;
+    assert_eq!(decision.outcome(), Outcome::Deny, "{decision:?}");
+}
+
+/// L-04, L-10: who may only publish ends no quarantine, and a new try shakes off no person's hold.
+#[tokio::test]
+async fn publisher_gets_round_neither_a_quarantine_nor_a_persons_hold() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    app.act("quarantine").await;
+    let reason = json!({"reason": "make room"});
+    let deprecate = format!("{AGENT}/versions/{VERSION}/deprecate");
+    assert_eq!(app.post(PUBLISHER, &deprecate, &reason).await.0, 403);
+    assert_eq!(app.status().await["state"], "QUARANTINED");
+    let hold = json!({"kind": "route_disabled", "reason": "sends mail"});
+    let (status, set) = app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/holds"), &hold).await;
+    assert_eq!(status, 201, "{set}");
+    assert_eq!(app.post(OPERATOR, &deprecate, &reason).await.0, 200, "an operator may");
+    let (status, refused) = app.submit().await;
+    assert_eq!((status, &refused["code"]), (409, &json!("NOT_READY")), "{refused}");
+    app.act(&format!("holds/{}/lift", set["holds"][0]["id"].as_str().expect("an id"))).await;
+    assert_eq!(app.submit().await.0, 202);
 }
 
 /// L-08: what would be denied is answered, counted and shown, and the mode ends by itself.

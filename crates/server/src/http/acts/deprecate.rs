@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use ostiary_domain::ports::Action;
+use ostiary_domain::{StateName, ports::Action};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
     app::App,
+    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         acts::{Asked, operate},
@@ -47,6 +48,10 @@ pub async fn deprecate(
     Json(body): Json<DeprecateBody>,
 ) -> Result<axum::Json<Changed>, ApiError> {
     let version = dispatched(&app, &agent, &label).await?;
+    // Who may only publish would otherwise end a quarantine by retiring the version and submitting it again.
+    if version.state.name() == StateName::Quarantined {
+        caller.require(Act::Operate)?;
+    }
     let idempotency = key.bound(&caller, &(version.key.to_string(), "deprecate", &body));
     let sunset = body.sunset.as_deref().map(|text| {
         let message = || format!("`sunset`: `{text}` is no RFC 3339 time");

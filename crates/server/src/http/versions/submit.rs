@@ -89,6 +89,7 @@ pub async fn submit(
     produced_by(&bundle, &agent)?;
     let environment = environment(&app, &agent, &body.environment).await?;
     let label = label(&body, &bundle)?;
+    unstopped(&app, &agent, &label).await?;
     let submission = Submission {
         bundle: bundle.digest,
         activated: profiles(&bundle)?,
@@ -135,6 +136,20 @@ fn produced_by(bundle: &Bundle, agent: &AgentId) -> Result<(), ApiError> {
         agent.agent()
     );
     Err(ApiError::new(ErrorCode::AgentMismatch, message))
+}
+
+/// A new try does not shake off what a person stopped: the hold of the try before has to be lifted first.
+async fn unstopped(app: &App, agent: &AgentId, label: &VersionLabel) -> Result<(), ApiError> {
+    let tries = app.store.tries(agent, label).await?;
+    let Some(hold) = tries.iter().flat_map(|before| &before.holds).find(|hold| hold.author.is_person()) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{agent}@{label}` was stopped by a person ({:?}); an operator lifts the hold with `ostiary version hold lift`, \
+         or the change goes out under another label",
+        hold.reason
+    );
+    Err(ApiError::new(ErrorCode::NotReady, message))
 }
 
 async fn environment(app: &App, agent: &AgentId, name: &str) -> Result<EnvironmentName, ApiError> {
