@@ -179,20 +179,12 @@ impl<'s, 'v> Walk<'_, 's, 'v> {
             }
         }
         match members.get("propertyNames") {
-            Some(schema) => {
-                self.push(self.index.enter(node, schema), &NAME, times.saturating_mul(object.len() as u64))
-            }
+            Some(schema) => self.push(self.index.enter(node, schema), &NAME, times.saturating_mul(object.len() as u64)),
             None => Some(()),
         }
     }
 
-    fn array(
-        &mut self,
-        node: Node<'s>,
-        members: &'s Map<String, Value>,
-        items: &'v [Value],
-        times: u64,
-    ) -> Option<()> {
+    fn array(&mut self, node: Node<'s>, members: &'s Map<String, Value>, items: &'v [Value], times: u64) -> Option<()> {
         let lists = ["prefixItems", "items"].iter().filter_map(|key| members.get(*key)?.as_array());
         for (schema, value) in lists.flat_map(|list| list.iter().zip(items)) {
             self.push(self.index.enter(node, schema), value, times)?;

@@ -178,7 +178,9 @@ fn below(schema: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     match schema {
         Value::Object(members) => {
             let plain = |key: &str| matches!(key, "const" | "enum" | "default" | "examples");
-            Box::new(members.iter().filter(move |(key, v)| !plain(key) || v.is_object() && *key != "const").map(|m| m.1))
+            Box::new(
+                members.iter().filter(move |(key, v)| !plain(key) || v.is_object() && *key != "const").map(|m| m.1),
+            )
         }
         Value::Array(items) => Box::new(items.iter()),
         _ => Box::new(std::iter::empty()),
@@ -192,7 +194,8 @@ fn join(base: &str, reference: &str) -> String {
     }
     let root = base.find("://").map_or(0, |at| base[at + 3..].find('/').map_or(base.len(), |slash| at + 3 + slash));
     let (root, path) = base.split_at(root);
-    let from = if reference.starts_with('/') { "" } else { path.rsplit_once('/').map_or("", |(directory, _)| directory) };
+    let from =
+        if reference.starts_with('/') { "" } else { path.rsplit_once('/').map_or("", |(directory, _)| directory) };
     let mut parts: Vec<&str> = from.split('/').filter(|p| !p.is_empty()).collect();
     for part in reference.split('/').filter(|p| !p.is_empty() && *p != ".") {
         if part == ".." {
