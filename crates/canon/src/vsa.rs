@@ -4,6 +4,8 @@
 //! nothing here is decided on it: whoever asks whether a version may be used *now* asks for the authorization. Levels of
 //! ours begin with `OSTIARY_`; none is, or implies, a SLSA level.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,9 @@ pub const VERIFIER: &str = "https://ostiary.dev/verifier/v1";
 
 /// The level that a summary of a refused version carries, by the specification.
 const FAILED: &str = "FAILED";
+
+/// Which checks of a gate were waived, by the name of the gate: a waived check is no PASS of it (L-09).
+pub type WaivedChecks = BTreeMap<String, BTreeSet<String>>;
 
 /// A verification summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +44,11 @@ pub struct Vsa {
     pub input_attestations: Vec<ResourceDescriptor>,
     /// Whether the policy was met.
     pub verification_result: VsaResult,
-    /// What was verified.
+    /// What was verified. A gate or profile that opened by a waiver has a level that ends in `_WAIVED` in its place.
     pub verified_levels: Vec<String>,
+    /// Checks that did not pass and were waived, each once. A member of ours, so its name is an address of ours.
+    #[serde(default, rename = "https://ostiary.dev/vsa/waived/v1", skip_serializing_if = "BTreeSet::is_empty")]
+    pub waived: BTreeSet<String>,
 }
 
 /// Who verified.
@@ -49,8 +57,8 @@ pub struct Verifier {
     /// [`VERIFIER`] for ours.
     pub id: String,
     /// Its parts and their versions.
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub version: std::collections::BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub version: BTreeMap<String, String>,
 }
 
 /// Whether the policy was met.
@@ -80,10 +88,24 @@ impl Predicate for Vsa {
 
 impl Vsa {
     /// The summary of an admission: its gates and profiles as levels, its evidence and itself as inputs.
+    ///
+    /// `by_gate` says where the waived checks of the authorization belong. One that it gives to no gate lowers every
+    /// gate, since a reader must never take a waived check for a passed one. Profiles span gates, so any waiver lowers
+    /// them all.
     #[must_use]
-    pub fn admitted(agent: &AgentId, facts: &AuthorizationFacts, authorization: Digest) -> Self {
-        let gates = facts.gates.iter().map(|gate| level("GATE", &gate.gate));
-        let profiles = facts.profiles_passed.iter().map(|profile| level("PROFILE", &profile.to_string()));
+    pub fn admitted(
+        agent: &AgentId,
+        facts: &AuthorizationFacts,
+        authorization: Digest,
+        by_gate: &WaivedChecks,
+    ) -> Self {
+        let placed: BTreeSet<&String> = by_gate.values().flatten().collect();
+        let unplaced = facts.waived.iter().any(|check| !placed.contains(check));
+        let lowered = |gate: &str| unplaced || by_gate.get(gate).is_some_and(|checks| !checks.is_empty());
+        let waived: BTreeSet<String> = facts.waived.iter().chain(placed).cloned().collect();
+        let gates = facts.gates.iter().map(|gate| level("GATE", &gate.gate, lowered(&gate.gate)));
+        let profiles = facts.profiles_passed.iter();
+        let profiles = profiles.map(|profile| level("PROFILE", &profile.to_string(), !waived.is_empty()));
         let grounds = facts
             .gates
             .iter()
@@ -97,6 +119,7 @@ impl Vsa {
             input_attestations: grounds.map(Ground::descriptor).collect(),
             verification_result: VsaResult::Passed,
             verified_levels: gates.chain(profiles).collect(),
+            waived,
         }
     }
 
@@ -111,6 +134,7 @@ impl Vsa {
             input_attestations: vec![ground.descriptor()],
             verification_result: VsaResult::Failed,
             verified_levels: vec![FAILED.to_owned()],
+            waived: BTreeSet::new(),
         }
     }
 }
@@ -137,10 +161,11 @@ fn resource(agent: &AgentId, version: &VersionLabel) -> String {
     format!("ostiary:{agent}@{version}")
 }
 
-/// `OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD`.
-fn level(kind: &str, text: &str) -> String {
+/// `OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD`, with `_WAIVED` behind it where something was waived.
+fn level(kind: &str, text: &str, waived: bool) -> String {
+    let end = if waived { "_WAIVED" } else { "" };
     let upper = text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
-    format!("OSTIARY_{kind}_{}", upper.collect::<String>())
+    format!("OSTIARY_{kind}_{}{end}", upper.collect::<String>())
 }
 
 #[cfg(test)]
@@ -185,7 +210,7 @@ mod tests {
     #[test]
     fn a_summary_is_what_slsa_readers_read() {
         let agent: AgentId = "demo/planner".parse().unwrap();
-        let vsa = Vsa::admitted(&agent, &facts(), Digest::of(b"word"));
+        let vsa = Vsa::admitted(&agent, &facts(), Digest::of(b"word"), &WaivedChecks::new());
         let subject = Subject::new(&agent, &"3.4.1".parse().unwrap(), Digest::of(b"manifest"));
         let key = SigningKey::from_seed([1; 32]);
         let envelope = Statement::new(subject, vsa.clone()).sign(&key).unwrap();
@@ -212,6 +237,25 @@ mod tests {
             Statement::<crate::intoto::Authorization>::from_verified(&verified).is_err(),
             "a summary never passes for an authorization"
         );
+    }
+
+    /// L-09: what was waived is named, and the plain level is not claimed.
+    #[test]
+    fn a_waived_check_is_never_summed_up_as_passed() {
+        let agent: AgentId = "demo/planner".parse().unwrap();
+        let mut facts = facts();
+        facts.gates.push(GateEvidence { gate: "security".to_owned(), ..facts.gates[0].clone() });
+        facts.waived = vec!["task.cancel".to_owned()];
+        let of = |by_gate: &WaivedChecks| Vsa::admitted(&agent, &facts, Digest::of(b"word"), by_gate);
+        let profile = "OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD_WAIVED";
+        let known = of(&[("conformance".to_owned(), ["task.cancel".to_owned()].into())].into());
+        assert_eq!(known.verified_levels, ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY", profile]);
+        let said = serde_json::to_value(&known).unwrap();
+        assert_eq!(said["https://ostiary.dev/vsa/waived/v1"], json!(["task.cancel"]));
+        assert_eq!(serde_json::from_value::<Vsa>(said).unwrap(), known);
+        let unknown = of(&WaivedChecks::new());
+        let lowered = ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY_WAIVED", profile];
+        assert_eq!((&unknown.verified_levels[..], unknown.waived.len()), (&lowered.map(str::to_owned)[..], 1));
     }
 
     #[test]

@@ -111,6 +111,22 @@ async fn signed_fact_says_waived_and_never_passed() {
     assert_eq!(word[0]["check"], CHECK);
 }
 
+/// The verification summary claims no plain level of the gate that opened by a waiver, and names the check.
+#[tokio::test]
+async fn summary_says_waived_and_never_the_plain_level() {
+    let app = rejected().await;
+    granted(&app).await;
+    again(&app, "REGISTRY_ADMITTED").await;
+    let answer = app.raw(app.request("GET", AUDITOR, &path("vsa"))).await;
+    let vsa: Value = serde_json::from_slice(&Envelope::parse(&answer.body).expect("DSSE").payload).expect("JSON");
+    let vsa = &vsa["predicate"];
+    let levels: Vec<_> = vsa["verifiedLevels"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(levels.contains(&"OSTIARY_GATE_CONFORMANCE_WAIVED") && levels.contains(&"OSTIARY_GATE_SECURITY"), "{vsa}");
+    assert!(!levels.contains(&"OSTIARY_GATE_CONFORMANCE"), "{vsa}");
+    assert!(levels.iter().all(|level| !level.contains("PROFILE") || level.ends_with("_WAIVED")), "{vsa}");
+    assert_eq!(vsa["https://ostiary.dev/vsa/waived/v1"], json!([CHECK]));
+}
+
 #[tokio::test]
 async fn grant_is_a_signed_statement_about_the_manifest() {
     let app = rejected().await;

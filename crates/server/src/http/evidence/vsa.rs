@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use ostiary_canon::{
     Digest,
     dsse::Envelope,
-    intoto::{Authorization, PAYLOAD_TYPE, Statement, Subject},
-    vsa::{Ground, Vsa},
+    intoto::{Authorization, AuthorizationFacts, PAYLOAD_TYPE, Statement, Subject},
+    vsa::{Ground, Vsa, WaivedChecks},
 };
 use ostiary_domain::{EvidenceRecord, Standing, State, Version, lifecycle::Admitted};
 use ostiary_record::Outcome;
@@ -77,8 +77,20 @@ fn admission(
     if !statement.predicate.holds_at(now) {
         return Err(nothing(format!("the authorization ended at {}", word.expires_at)));
     }
-    let vsa = Vsa::admitted(&version.key.agent, statement.predicate.facts(), word.evidence_digest);
+    let facts = statement.predicate.facts();
+    let vsa = Vsa::admitted(&version.key.agent, facts, word.evidence_digest, &waived(facts, evidence));
     Ok(Statement::new(statement.subject, vsa))
+}
+
+/// What was waived in each gate that the authorization rests on.
+fn waived(facts: &AuthorizationFacts, evidence: &[EvidenceRecord]) -> WaivedChecks {
+    let mut by_gate = WaivedChecks::new();
+    for gate in &facts.gates {
+        let records = evidence.iter().filter(|record| record.digest() == gate.evidence_digest);
+        let checks = records.flat_map(|record| &record.waived).map(|waived| waived.check.0.clone());
+        by_gate.entry(gate.gate.clone()).or_default().extend(checks);
+    }
+    by_gate
 }
 
 /// The summary of the gate that failed.
