@@ -110,6 +110,20 @@ fn no_honest_card_fails() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// P-02: a comparison with a file that holds no card was none.
+#[test]
+fn a_baseline_that_is_no_card_leaves_the_report_open() {
+    let path = cards("honest").into_iter().find(|p| p.ends_with("plain.json")).unwrap();
+    let against = |last_card: Value| {
+        let options = JudgeOptions { last_card: Some(last_card), ..JudgeOptions::default() };
+        report(&lint(options, false), fs::read(&path).unwrap(), None).verdict
+    };
+    assert_eq!(against(serde_json::from_slice(&fs::read(&path).unwrap()).unwrap()), Outcome::Pass);
+    for other in [serde_json::json!({"error": "not found"}), serde_json::json!([])] {
+        assert_eq!(against(other.clone()), Outcome::Inconclusive, "{other}");
+    }
+}
+
 #[test]
 fn every_liar_is_told_as_what_it_is() {
     let paths = cards("liar");

@@ -22,6 +22,7 @@ pub use address::{Address, AddressProblem, AddressWeight, address_problems};
 pub use change::{Change, ChangeKind, changes};
 pub use endpoint::{Disagreement, Endpoint, disagreements_between, disagreements_within, endpoints};
 pub use format::{CardFormat, recognise};
+pub use interface::is_of_others;
 pub use legacy::{Lost, Projection, project};
 pub use lint::{Grade, Problem, ProblemKind};
 pub use look_alike::{looks_like, unreadable_looks_like};

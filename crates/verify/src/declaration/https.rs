@@ -3,9 +3,9 @@
 
 use ostiary_protocol::a2a::{
     Binding,
-    card::{AddressProblem, address_problems},
+    card::{AddressProblem, Interface, address_problems, is_of_others},
 };
-use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
+use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
@@ -42,37 +42,41 @@ impl Check for Https {
             Err(finding) => return vec![*finding],
         };
         let interfaces = card.interfaces();
-        let insecure =
-            |i: &&ostiary_protocol::a2a::card::Interface<'_>| !secure(i.binding.as_ref(), i.url.unwrap_or(""));
-        let severity = if facts.production() { Severity::Error } else { Severity::Warning };
-        let mut out: Vec<Finding> = interfaces
-            .iter()
-            .filter(insecure)
-            .map(|i| {
-                let observed = format!("`{}`", i.url.unwrap_or(""));
-                let finding =
-                    facts.fail(ReasonCode::InterfaceUrlInsecure, at.clone(), "an absolute https:// URL", observed);
-                finding.at_pointer(CARD, format!("{}/url", i.pointer)).as_severity(severity)
-            })
-            .collect();
-        if out.is_empty() || severity == Severity::Warning {
+        let insecure = interfaces.iter().filter(|i| !secure(i.binding.as_ref(), i.url.unwrap_or("")));
+        let mut out: Vec<Finding> = insecure.map(|i| finding(facts, i, &at)).collect();
+        if out.iter().all(|f| f.severity == Severity::Warning) {
             out.push(if interfaces.is_empty() { nothing(facts) } else { facts.pass(at) });
         }
         out
     }
 }
 
+fn finding(facts: &Facts<'_>, interface: &Interface<'_>, at: &[EventRef]) -> Finding {
+    let url = interface.url.unwrap_or("");
+    let unknown = interface.binding.as_ref().is_some_and(is_of_others) && !has_scheme(url, &["http", "ws"]);
+    let severity = if facts.production() && !unknown { Severity::Error } else { Severity::Warning };
+    let expected = if unknown { "a scheme that is known to use TLS" } else { "an absolute https:// URL" };
+    let finding = facts.fail(ReasonCode::InterfaceUrlInsecure, at.to_vec(), expected, format!("`{url}`"));
+    finding.at_pointer(CARD, format!("{}/url", interface.pointer)).as_severity(severity)
+}
+
 fn nothing(facts: &Facts<'_>) -> Finding {
     facts.inconclusive(ReasonCode::ObservationIncomplete, "supportedInterfaces", "the card lists no interface")
 }
 
-/// HTTPS, or for gRPC `host:port`, which the main line of the specification prints and which is dialled with TLS. What is
-/// no absolute URL is not judged here.
+/// HTTPS, or for gRPC `host:port`, which the main line of the specification prints and which is dialled with TLS. A
+/// binding that others define has schemes of its own: `wss` is TLS, of most nothing is known. What is no absolute URL is
+/// not judged here.
 fn secure(binding: Option<&Binding>, url: &str) -> bool {
     let told_elsewhere = [AddressProblem::NotAbsolute, AddressProblem::Template];
     let absolute = !address_problems(url, binding).iter().any(|p| told_elsewhere.contains(p));
-    let scheme = url.get(..8).is_some_and(|s| s.eq_ignore_ascii_case("https://"));
-    !absolute || scheme || (binding == Some(&Binding::Grpc) && (!url.contains("://") || url.starts_with("dns:///")))
+    let grpc = binding == Some(&Binding::Grpc) && (!url.contains("://") || url.starts_with("dns:///"));
+    let of_others = binding.is_some_and(is_of_others) && has_scheme(url, &["wss"]);
+    !absolute || has_scheme(url, &["https"]) || grpc || of_others
+}
+
+fn has_scheme(url: &str, schemes: &[&str]) -> bool {
+    url.split_once("://").is_some_and(|(scheme, _)| schemes.iter().any(|s| scheme.eq_ignore_ascii_case(s)))
 }
 
 #[cfg(test)]
@@ -105,6 +109,24 @@ mod tests {
         let driven = at("http://127.0.0.1:9100/rpc", "development");
         passes(&Https, &driven);
         assert_eq!(warnings(&Https, &driven), [ReasonCode::InterfaceUrlInsecure]);
+    }
+
+    #[test]
+    fn a_binding_of_others_has_schemes_of_its_own() {
+        let other = |url: &str| {
+            let interface =
+                json!({"url": url, "protocolBinding": "https://example.test/binding", "protocolVersion": "1.0"});
+            World::with_card(|card| card["supportedInterfaces"].as_array_mut().unwrap().push(interface)).drive()
+        };
+        let socket = other("wss://agent.example.test/x");
+        passes(&Https, &socket);
+        assert_eq!(warnings(&Https, &socket), []);
+        let queue = other("nats://agent.example.test:4222");
+        passes(&Https, &queue);
+        assert_eq!(warnings(&Https, &queue), [ReasonCode::InterfaceUrlInsecure]);
+        for plain in ["http://agent.example.test/x", "ws://agent.example.test/x"] {
+            caught(&Https, &other(plain), ReasonCode::InterfaceUrlInsecure);
+        }
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! `a2a.card.interface_supported`: what is to be activated can be exercised (C-03, V-03).
 
 use ostiary_canon::Profile;
+use ostiary_protocol::a2a::{
+    binding::{Binding, Version},
+    card::is_of_others,
+};
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -44,16 +48,23 @@ impl Check for Supported {
         let wanted: Vec<&Profile> = facts.bundle().coverage.activate.iter().map(|p| &p.value).collect();
         let mut out: Vec<Finding> = wanted.iter().filter_map(|p| activated(facts, p, &at)).collect();
         let usable = declared.iter().any(Interface::exercisable);
-        let severity = if usable { Severity::Warning } else { Severity::Error };
         let named = |i: &Interface| wanted.iter().any(|p| Some(p.protocol()) == i.protocol().as_deref());
         let rest = declared.iter().filter(|i| !i.exercisable() && !named(i));
-        let all_wanted = wanted.is_empty() && !facts.options().card_alone;
+        let alone = facts.options().card_alone;
+        let all_wanted = wanted.is_empty() && !alone;
+        let correct = alone && declared.iter().any(in_the_specification);
+        let severity = if usable || correct { Severity::Warning } else { Severity::Error };
         out.extend(rest.map(|i| match profile_of(i) {
             Some(profile) if usable && all_wanted => unverified(facts, i, profile),
+            _ if correct && !usable => not_drivable(facts, i, &at),
             _ => unsupported(facts, i, &at).as_severity(severity),
         }));
         if !out.iter().any(|f| f.severity == Severity::Error) {
-            out.push(if usable { facts.pass(at) } else { none(facts, at) });
+            out.push(match (usable, correct) {
+                (true, _) => facts.pass(at),
+                (false, true) => facts.not_applicable("coverage.yaml", "/activate"),
+                (false, false) => none(facts, at),
+            });
         }
         out
     }
@@ -75,6 +86,23 @@ fn unsupported(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Fin
     let expected = "a binding and version that the harness exercises (JSONRPC 1.0)";
     let finding = facts.fail(ReasonCode::InterfaceUnsupported, at.to_vec(), expected, observed);
     finding.at_pointer(CARD, interface.pointer.clone())
+}
+
+/// Whether an interface is one that a card of A2A 1.0 may list, driven by the harness or not.
+fn in_the_specification(interface: &Interface) -> bool {
+    let binding = Binding::parse(&interface.binding);
+    let known = binding.slug().is_some() || is_of_others(&binding);
+    known && Version::parse_lenient(&interface.protocol_version) == Some(Version::V1_0)
+}
+
+/// A card judged by itself is not at fault for what the harness lacks; its owner should know before a gate says so.
+fn not_drivable(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Finding {
+    let finding = unsupported(facts, interface, at).as_severity(Severity::Warning);
+    let message = format!(
+        "{} {} may stand in a card, and the harness does not exercise it: a gate needs a JSONRPC 1.0 interface beside it",
+        interface.binding, interface.protocol_version
+    );
+    finding.with_message(message)
 }
 
 /// The profile that is activated for an interface where the contract names none.
@@ -139,6 +167,23 @@ mod tests {
         let card = World::with_card(|card| card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0")).card;
         edit_document(&mut gone.run, CARD, card.to_string().as_bytes());
         caught(&Supported, &gone, ReasonCode::InterfaceUnsupported);
+    }
+
+    fn only(binding: &str, alone: bool) -> Driven {
+        let mut world = World::with_card(|card| card["supportedInterfaces"][0]["protocolBinding"] = json!(binding));
+        world.options.card_alone = alone;
+        world.drive()
+    }
+
+    #[test]
+    fn a_card_alone_is_not_at_fault_for_what_the_harness_lacks() {
+        for binding in ["HTTP+JSON", "GRPC", "https://example.test/binding"] {
+            let alone = only(binding, true);
+            is(&Supported, &alone, Outcome::NotApplicable);
+            assert_eq!(warnings(&Supported, &alone), [ReasonCode::InterfaceUnsupported]);
+            caught(&Supported, &only(binding, false), ReasonCode::InterfaceUnsupported);
+        }
+        caught(&Supported, &only("jsonrpc", true), ReasonCode::InterfaceUnsupported);
     }
 
     #[test]

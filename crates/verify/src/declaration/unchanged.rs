@@ -1,7 +1,7 @@
 //! `a2a.card.unchanged`: what differs from the last known card was announced (P-02, P-03). Silent changes, a move to
 //! another domain and authentication that is gone are what a reader of a single card cannot see.
 
-use ostiary_protocol::a2a::card::{Change, ChangeKind, changes};
+use ostiary_protocol::a2a::card::{CardFormat, Change, ChangeKind, changes, looks_like, recognise};
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -36,6 +36,9 @@ impl Check for Unchanged {
         let Some(before) = &facts.options().last_card else {
             return vec![facts.not_applicable("last known card", "")];
         };
+        if recognise(before) == CardFormat::NotACard {
+            return vec![no_baseline(facts, looks_like(before))];
+        }
         let (Some(now), Some((_, at))) = (facts.card(), facts.card_document()) else {
             let remedy = "there is no readable card to compare";
             return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, CARD, remedy)];
@@ -46,6 +49,13 @@ impl Check for Unchanged {
         }
         out
     }
+}
+
+/// What is no card has nothing that could stay as it was: a file of the wrong name must not pass for a comparison.
+fn no_baseline(facts: &Facts<'_>, what: &str) -> Finding {
+    let remedy =
+        format!("what was given as the last known card looks like {what}; give the card as it was served then");
+    facts.inconclusive(ReasonCode::ObservationIncomplete, "last known card", remedy)
 }
 
 /// A change that comes with a new version was meant, and is for people to look at.
@@ -87,6 +97,15 @@ mod tests {
         passes(&Unchanged, &now(|_| {}));
         passes(&Unchanged, &now(|c| (c["version"], c["description"]) = (json!("3.5.0"), json!("Better."))));
         is(&Unchanged, &World::honest().drive(), Outcome::NotApplicable);
+    }
+
+    #[test]
+    fn a_baseline_that_is_no_card_leaves_the_comparison_open() {
+        for before in [json!({"error": "not found"}), json!([]), json!(null), json!({"openapi": "3.1.0"})] {
+            let mut driven = now(|_| {});
+            driven.options.last_card = Some(before);
+            is(&Unchanged, &driven, Outcome::Inconclusive);
+        }
     }
 
     #[test]

@@ -51,6 +51,7 @@ fn as_1_0(card: &Value) -> Card {
 }
 
 fn unannounced(before: &Value, now: &Value) -> Option<Change> {
+    let (before, now) = (&without_unset(before), &without_unset(now));
     if card_digest(before).ok()? == card_digest(now).ok()? {
         return None;
     }
@@ -68,6 +69,20 @@ fn unannounced(before: &Value, now: &Value) -> Option<Change> {
         now: format!("still `{version}`; changed: {}", names.join(", ")),
         announced: false,
     })
+}
+
+/// The card without members that are null, which is how JSON writes an unset one. What an extension is given as `params`
+/// is its own: there null is a value.
+fn without_unset(value: &Value) -> Value {
+    let kept = |(name, value): (&String, &Value)| {
+        let value = if name == "params" { value.clone() } else { without_unset(value) };
+        (name.clone(), value)
+    };
+    match value {
+        Value::Object(members) => Value::Object(members.iter().filter(|(_, v)| !v.is_null()).map(kept).collect()),
+        Value::Array(entries) => Value::Array(entries.iter().map(without_unset).collect()),
+        other => other.clone(),
+    }
 }
 
 /// The same host and hosts below it are the same owner's; without a list of public suffixes no other host is known to be.
@@ -140,6 +155,20 @@ mod tests {
             c["supportedInterfaces"][0]["url"] = json!("https://eu.a.example/rpc");
         });
         assert_eq!(announced, []);
+    }
+
+    #[test]
+    fn null_is_unset_and_no_change() {
+        assert_eq!(kinds(|c| c["provider"] = Value::Null), []);
+        assert_eq!(kinds(|c| c["skills"][0]["inputModes"] = Value::Null), []);
+        assert_eq!(kinds(|c| c["name"] = Value::Null), [(ChangeKind::VersionUnchanged, false)]);
+        let extended = |params: Value| {
+            let mut card = honest();
+            card["capabilities"]["extensions"] = json!([{"uri": "urn:a", "params": params}]);
+            card
+        };
+        let of_params = changes(&extended(json!({})), &extended(json!({"x": null})));
+        assert_eq!(of_params.len(), 1, "within `params` null is a value: {of_params:?}");
     }
 
     #[test]

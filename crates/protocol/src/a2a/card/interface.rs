@@ -28,6 +28,12 @@ pub(super) fn problems(card: &Card, out: &mut Vec<Problem>) {
     }
 }
 
+/// Whether a binding is one that others define, which they name by a URI (§5.8); a word is a misspelling.
+#[must_use]
+pub fn is_of_others(binding: &Binding) -> bool {
+    matches!(binding, Binding::Custom(name) if url::Url::parse(name).is_ok())
+}
+
 /// §3.6: the version is `Major.Minor`; a patch number should not be there and must not be considered.
 fn version(pointer: &str, text: &str) -> Option<Problem> {
     if text.is_empty() || Version::parse(text).is_some() {
@@ -41,7 +47,7 @@ fn version(pointer: &str, text: &str) -> Option<Problem> {
 /// §5.8: bindings of others are named by a URI. A name that differs from a known one in case or sign is meant for it.
 fn binding(pointer: &str, binding: &Binding) -> Option<Problem> {
     let Binding::Custom(name) = binding else { return None };
-    if name.is_empty() || url::Url::parse(name).is_ok() {
+    if name.is_empty() || is_of_others(binding) {
         return None;
     }
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();

@@ -68,6 +68,8 @@ pub(super) enum Need {
     Required,
     /// There; 0.x cards may hold nothing in it.
     Present,
+    /// There by the letter, and a map that may be empty: the official SDKs leave out every empty map.
+    Droppable,
     Optional,
 }
 
@@ -128,10 +130,12 @@ impl<'a> At<'a, '_> {
 
     fn member(&mut self, name: &str, need: Need, kind: Type) {
         let Some(value) = set(self.value, name) else {
-            if need != Need::Optional {
-                self.push(ProblemKind::Missing, Grade::Error, name, missing(self.value, name));
-            }
-            return;
+            let grade = match need {
+                Need::Optional => return,
+                Need::Droppable => Grade::Warning,
+                Need::Required | Need::Present => Grade::Error,
+            };
+            return self.push(ProblemKind::Missing, grade, name, missing(self.value, name));
         };
         if !kind.fits(value) {
             let what = format!("`{name}` is {}, and must be {}", type_of(value), kind.as_str());

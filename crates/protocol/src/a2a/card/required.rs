@@ -1,7 +1,7 @@
 //! The members of a 1.0 card as tables: name, whether it is REQUIRED in `a2a.proto`, and its type.
 
 use super::lint::{
-    Need::{self, Optional, Present, Required},
+    Need::{self, Droppable, Optional, Required},
     Type,
 };
 
@@ -97,7 +97,8 @@ pub(super) const SCHEMES: &[(&str, &[Row])] = &[
     ("mtlsSecurityScheme", &[("description", Optional, Type::Text)]),
 ];
 
-/// The members of `OAuthFlows`, one of which is set. `scopes` may be empty, as in OpenAPI.
+/// The members of `OAuthFlows`, one of which is set. `scopes` may be empty, as in OpenAPI, and is then
+/// gone from what an SDK prints.
 pub(super) const FLOWS: &[(&str, &[Row])] = &[
     (
         "authorizationCode",
@@ -105,13 +106,13 @@ pub(super) const FLOWS: &[(&str, &[Row])] = &[
             ("authorizationUrl", Required, Type::Url),
             ("tokenUrl", Required, Type::Url),
             ("refreshUrl", Optional, Type::Url),
-            ("scopes", Present, Type::Object),
+            ("scopes", Droppable, Type::Object),
             ("pkceRequired", Optional, Type::Bool),
         ],
     ),
     (
         "clientCredentials",
-        &[("tokenUrl", Required, Type::Url), ("refreshUrl", Optional, Type::Url), ("scopes", Present, Type::Object)],
+        &[("tokenUrl", Required, Type::Url), ("refreshUrl", Optional, Type::Url), ("scopes", Droppable, Type::Object)],
     ),
     (
         "deviceCode",
@@ -119,7 +120,7 @@ pub(super) const FLOWS: &[(&str, &[Row])] = &[
             ("deviceAuthorizationUrl", Required, Type::Url),
             ("tokenUrl", Required, Type::Url),
             ("refreshUrl", Optional, Type::Url),
-            ("scopes", Present, Type::Object),
+            ("scopes", Droppable, Type::Object),
         ],
     ),
     ("implicit", &[]),

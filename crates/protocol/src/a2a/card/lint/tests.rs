@@ -124,8 +124,9 @@ fn security_schemes_have_one_type_with_all_it_needs() {
         ),
         (
             oauth(json!({"clientCredentials": {"tokenUrl": "https://a.test/t"}})),
-            missing("/oauth2SecurityScheme/flows/clientCredentials/scopes"),
+            one(ProblemKind::Missing, Grade::Warning, "/oauth2SecurityScheme/flows/clientCredentials/scopes"),
         ),
+        (oauth(json!({"clientCredentials": {"tokenUrl": "https://a.test/t", "scopes": {}}})), Vec::new()),
         (oauth(json!({"clientCredentials": flow})), Vec::new()),
         (json!({"mtlsSecurityScheme": {}}), Vec::new()),
     ] {
