@@ -21,11 +21,13 @@ async fn a_subscriber_sees_the_task_and_everything_after_it() {
     let agent = Agent::honest().await;
     let task = agent.start_long(TENANT_A).await;
     let id = json!({"id": task["id"]});
-    let (events, canceled) = futures::join!(
-        agent.stream(TENANT_A, "SubscribeToTask", id.clone()),
-        agent.result(TENANT_A, "CancelTask", id.clone())
-    );
-    assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
+    let subscription = agent.call(TENANT_A, "SubscribeToTask", &id);
+    let events = agent
+        .stream_then(subscription, async || {
+            let canceled = agent.result(TENANT_A, "CancelTask", id.clone()).await;
+            assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
+        })
+        .await;
     assert!(events[0].get("task").is_some());
     assert_eq!(states(&events).last(), Some(&"CANCELED"));
 }

@@ -131,6 +131,17 @@ impl Agent {
         self.send(self.call(tenant, method, &params)).await.events()
     }
 
+    /// The events of a stream, read to its end; `then` happens once, when the first bytes have come.
+    pub async fn stream_then(&self, call: Call, then: impl AsyncFn()) -> Vec<Value> {
+        let happened = std::cell::Cell::new(false);
+        let once = async || {
+            if !happened.replace(true) {
+                then().await;
+            }
+        };
+        self.exchange(self.request(call), once).await.events()
+    }
+
     /// Sends a call, and counts the drafts at the moment the first bytes of the answer's body arrive.
     pub async fn send_noting_first(&self, call: Call) -> (Answer, u64) {
         let drafts = std::cell::Cell::new(None);

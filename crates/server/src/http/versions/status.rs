@@ -42,9 +42,12 @@ pub async fn status(
     _: May<Read>,
     VersionPath { agent, label }: VersionPath,
 ) -> Result<axum::Json<StatusView>, ApiError> {
-    let version = newest(&app, &agent, &label).await?;
+    let key = newest(&app, &agent, &label).await?.key;
+    // Jobs first: a run that is over was committed before, so what is read after it shows where it led.
+    let jobs = app.store.jobs_of(&key).await?;
+    let gone = || ApiError::not_found(&format!("version `{agent}@{label}`"));
+    let version = app.store.version(&key).await?.ok_or_else(gone)?;
     let route = app.store.route(&agent).await?;
-    let jobs = app.store.jobs_of(&version.key).await?;
     let version = VersionView::of(&version, &route);
     let (mode, mode_until) = enforced(&app, agent.namespace()).await?;
     Ok(axum::Json(StatusView { version, mode, mode_until, jobs: jobs.iter().map(JobView::of).collect() }))
