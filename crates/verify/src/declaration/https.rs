@@ -19,7 +19,7 @@ pub(super) struct Https;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.https",
-    version: 2,
+    version: 3,
     summary: "Interfaces are served over TLS: https, or gRPC by host and port.",
     layer: Layer::Declaration,
     gate: Gate::Static,

@@ -19,7 +19,7 @@ pub(super) struct Supported;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.interface_supported",
-    version: 2,
+    version: 3,
     summary: "Each interface to be activated has a binding and version that the harness exercises.",
     layer: Layer::Declaration,
     gate: Gate::Static,

@@ -15,7 +15,7 @@ pub(super) struct Unchanged;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.unchanged",
-    version: 1,
+    version: 2,
     summary: "What differs from the last known card comes with a new version of the card.",
     layer: Layer::Declaration,
     gate: Gate::Static,
