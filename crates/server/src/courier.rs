@@ -4,7 +4,7 @@
 //! read from the audit, so that nothing can be told that is not there; a courier that dies tells the same thing again.
 //! What a receiver does not take is tried again with growing waits, then given up and kept where people see it.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::resume_unwind, sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use ostiary_domain::{
@@ -18,6 +18,7 @@ use ostiary_drivers::{
     http_client::{HttpClient, Request},
 };
 use serde::{Deserialize, Serialize};
+use tokio::task::{JoinError, JoinSet};
 use utoipa::ToSchema;
 
 use crate::{app::App, error::chain};
@@ -61,6 +62,8 @@ enum CourierError {
     Sign(#[from] SignError),
 }
 
+/// Receivers told at the same time: one that is slow keeps nobody waiting, and many that are slow cost bounded memory.
+const AT_ONCE: usize = 16;
 /// How often the clock and due tries are looked at when nobody rings.
 const IDLE: Duration = Duration::from_secs(1);
 /// Longest a receiver may take to answer: it is to store and go, not to work.
@@ -91,6 +94,7 @@ impl Courier {
     pub async fn work(&self) {
         let mut waiter = self.app.wake.waiter();
         let mut watched: Option<Timestamp> = None;
+        let mut under_way = JoinSet::new();
         loop {
             let now = self.app.clock.now();
             if watched.is_none_or(|last| now.duration_since(last) >= WATCH_EVERY) {
@@ -99,15 +103,25 @@ impl Courier {
                     tracing::warn!(error = %chain(&error), "could not look for what runs out");
                 }
             }
-            match self.once().await {
-                Ok(true) => {}
-                Ok(false) => waiter.wait(IDLE).await,
-                Err(error) => {
-                    tracing::warn!(error = %chain(&error), "could not tell receivers what happened");
-                    waiter.wait(IDLE).await;
-                }
+            if let Err(error) = self.hand_out(&mut under_way).await {
+                tracing::warn!(error = %chain(&error), "could not look for receivers that are due");
+            }
+            tokio::select! {
+                Some(ended) = under_way.join_next() => report(ended),
+                () = waiter.wait(IDLE) => {}
             }
         }
+    }
+
+    /// Starts to serve every receiver that is due, as far as there is room. The store hands a receiver out once at a
+    /// time, so each is still told in order.
+    async fn hand_out(&self, under_way: &mut JoinSet<Result<(), CourierError>>) -> Result<(), CourierError> {
+        while under_way.len() < AT_ONCE {
+            let Some(hook) = self.app.store.claim_webhook(LEASE).await? else { return Ok(()) };
+            let courier = self.clone();
+            under_way.spawn(async move { courier.serve(&hook).await });
+        }
+        Ok(())
     }
 
     /// Writes what the clock has brought about and nobody was told of.
@@ -140,23 +154,22 @@ impl Courier {
         }
     }
 
-    /// Serves one receiver that is due; says whether there was one.
-    async fn once(&self) -> Result<bool, CourierError> {
-        let Some(hook) = self.app.store.claim_webhook(LEASE).await? else { return Ok(false) };
+    /// Tells one receiver of the next thing that it wants to know.
+    async fn serve(&self, hook: &Webhook) -> Result<(), CourierError> {
         let entries = self.app.store.audit(hook.reached, BATCH).await?;
         let mut reached = hook.reached;
         for entry in entries {
             reached = entry.revision;
             let happening = Happening::of(entry.record()?).filter(|happening| hook.wants(happening));
             if let Some(happening) = happening {
-                let attempted = self.deliver(&hook, &happening).await?;
+                let attempted = self.deliver(hook, &happening).await?;
                 self.app.metrics.delivered(matches!(attempted, Attempted::Delivered(_)));
-                self.app.store.attempted(&hook, attempted).await?;
-                return Ok(true);
+                self.app.store.attempted(hook, attempted).await?;
+                return Ok(());
             }
         }
-        self.app.store.attempted(&hook, Attempted::Delivered(reached)).await?;
-        Ok(true)
+        self.app.store.attempted(hook, Attempted::Delivered(reached)).await?;
+        Ok(())
     }
 
     async fn deliver(&self, hook: &Webhook, happening: &Happening) -> Result<Attempted, CourierError> {
@@ -180,6 +193,16 @@ impl Courier {
                 Ok(hook.failed(happening.revision, error, self.app.clock.now()))
             }
         }
+    }
+}
+
+/// What became of one receiver. A panic is our bug and goes on in the courier, whose server stops for it.
+fn report(ended: Result<Result<(), CourierError>, JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(error = %chain(&error), "could not tell a receiver what happened"),
+        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+        Err(error) => tracing::warn!(%error, "a delivery was cut off"),
     }
 }
 

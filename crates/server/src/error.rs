@@ -49,6 +49,8 @@ pub enum ErrorCode {
     OwnSubmission,
     /// The lease on a run is lost.
     LeaseLost,
+    /// As many of these exist as may; something must go first.
+    LimitReached,
     /// The database or object store cannot be used now.
     Unavailable,
     /// Our fault; details are in the log only.
@@ -111,7 +113,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 
 impl ErrorCode {
     /// All codes.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Unauthenticated,
         Self::Forbidden,
         Self::NotFound,
@@ -128,6 +130,7 @@ impl ErrorCode {
         Self::IdempotencyMismatch,
         Self::OwnSubmission,
         Self::LeaseLost,
+        Self::LimitReached,
         Self::Unavailable,
         Self::Internal,
     ];
@@ -152,6 +155,7 @@ impl ErrorCode {
             Self::IdempotencyMismatch => "IDEMPOTENCY_MISMATCH",
             Self::OwnSubmission => "OWN_SUBMISSION",
             Self::LeaseLost => "LEASE_LOST",
+            Self::LimitReached => "LIMIT_REACHED",
             Self::Unavailable => "UNAVAILABLE",
             Self::Internal => "INTERNAL",
         }
@@ -177,6 +181,7 @@ impl ErrorCode {
             Self::IdempotencyMismatch => "Idempotency key was used for another request",
             Self::OwnSubmission => "Own submission cannot be approved",
             Self::LeaseLost => "Lease is lost",
+            Self::LimitReached => "As many exist as may",
             Self::Unavailable => "Not available now",
             Self::Internal => "Internal error",
         }
@@ -187,7 +192,7 @@ impl ErrorCode {
     pub const fn http(self) -> StatusCode {
         match self {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Self::Forbidden | Self::OwnSubmission => StatusCode::FORBIDDEN,
+            Self::Forbidden | Self::OwnSubmission | Self::LimitReached => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::InvalidRequest => StatusCode::BAD_REQUEST,
@@ -218,6 +223,7 @@ impl ErrorCode {
             Self::AlreadyExists => tonic::Code::AlreadyExists,
             Self::IllegalTransition | Self::NotReady | Self::LeaseLost => tonic::Code::FailedPrecondition,
             Self::Conflict => tonic::Code::Aborted,
+            Self::LimitReached => tonic::Code::ResourceExhausted,
             Self::Unavailable => tonic::Code::Unavailable,
             Self::Internal => tonic::Code::Internal,
         }
@@ -242,6 +248,7 @@ impl ErrorCode {
             | Self::IdempotencyMismatch
             | Self::OwnSubmission
             | Self::LeaseLost
+            | Self::LimitReached
             | Self::Internal => false,
         }
     }

@@ -16,7 +16,7 @@ pub(crate) enum Webhook {
         /// Only of this namespace; without it, of all
         #[arg(long)]
         namespace: Option<String>,
-        /// You vouch for an inner address, and for plain http
+        /// You vouch for an inner address, and for plain http (for administrators)
         #[arg(long)]
         allow_private: bool,
         #[command(flatten)]

@@ -218,8 +218,8 @@ fn a_trial_a_waiver_and_the_events_of_both() {
     let env = site.path().join("staging.yaml");
     site.done("ada", &["namespace", "put", "team"]);
     site.done("otto", &["environment", "put", env.to_str().unwrap()]);
-    let hook = site.done("otto", &["webhook", "add", "https://127.0.0.1:9/ostiary", "--namespace", "team"]);
-    assert_eq!(site.as_("otto", &["webhook", "add", "https://127.0.0.1:9/ostiary"]).code, 1, "otto reaches one team");
+    let hook = site.done("otto", &["webhook", "add", "https://hooks.invalid/ostiary", "--namespace", "team"]);
+    assert_eq!(site.as_("otto", &["webhook", "add", "https://hooks.invalid/ostiary"]).code, 1, "otto reaches one team");
     let submit = ["version", "submit", "--namespace", "team", "--bundle", &bundle(), "--env", "staging", "--wait"];
     let admitted = site.done("paula", &submit);
     let submitted: jiff::Timestamp = admitted["submitted_at"].as_str().unwrap().parse().unwrap();

@@ -93,7 +93,8 @@ async fn answer(does: Does) -> Response {
 }
 
 async fn register(app: &TestApp, body: &Value) -> String {
-    let (status, hook) = app.post(OPERATOR, "/api/v1/webhooks", body).await;
+    let caller = if body["allow_private"] == true { ADMIN } else { OPERATOR };
+    let (status, hook) = app.post(caller, "/api/v1/webhooks", body).await;
     assert_eq!(status, 201, "{hook}");
     hook["id"].as_str().expect("an id").to_owned()
 }
@@ -165,15 +166,61 @@ async fn receiver_that_hangs_or_floods_is_cut_off() {
 }
 
 #[tokio::test]
-async fn inner_address_is_refused_unless_an_operator_vouches_for_it() {
+async fn inner_address_is_refused_unless_an_administrator_vouches_for_it() {
     let app = TestApp::start().await;
     let receiver = Receiver::that(Does::Takes).await;
     let plain = app.post(OPERATOR, "/api/v1/webhooks", &json!({"url": receiver.url})).await;
     assert_eq!(plain.0, 400, "http: {}", plain.1);
-    let id = register(&app, &json!({"url": receiver.url.replace("http:", "https:")})).await;
+    let spelled = app.post(OPERATOR, "/api/v1/webhooks", &json!({"url": "https://169.254.169.254/"})).await;
+    assert_eq!((spelled.0, &spelled.1["code"]), (400, &json!("INVALID_REQUEST")), "{}", spelled.1);
+    let vouched = json!({"url": receiver.url, "allow_private": true});
+    let refused = app.post(OPERATOR, "/api/v1/webhooks", &vouched).await;
+    assert_eq!((refused.0, &refused.1["code"]), (403, &json!("FORBIDDEN")), "{}", refused.1);
+    let metadata = json!({"url": "http://169.254.169.254/", "allow_private": true});
+    assert_eq!(app.post(ADMIN, "/api/v1/webhooks", &metadata).await.0, 400, "not even then");
+    // a name is looked up at each delivery only
+    let named = receiver.url.replace("http:", "https:").replace("127.0.0.1", "localhost");
+    let id = register(&app, &json!({"url": named})).await;
     app.submit().await;
     let error = error_of(&app, &id).await;
     assert!(error.contains("refused") && receiver.told().is_empty(), "{error}");
+}
+
+/// L-12: one that hangs takes its own time only.
+#[tokio::test]
+async fn slow_receivers_do_not_keep_others_waiting() {
+    let app = TestApp::start().await;
+    let slow = Receiver::that(Does::Hangs).await;
+    let mut hanging = Vec::new();
+    for _ in 0..4 {
+        hanging.push(register(&app, &json!({"url": slow.url, "allow_private": true})).await);
+    }
+    let quick = Receiver::that(Does::Takes).await;
+    register(&app, &json!({"url": quick.url, "allow_private": true})).await;
+    app.submit().await;
+    let told = || async { quick.kinds().contains(&"version.submitted".to_owned()) };
+    app.until("the quick one is told", told).await;
+    for id in hanging {
+        assert_eq!(hook(&app, &id).await["last_error"], Value::Null, "the slow ones are still at their first try");
+    }
+    app.drain_jobs().await;
+    let done = || async { quick.kinds().iter().filter(|kind| *kind == "version.moved").count() >= 4 };
+    app.until("it is told the rest", done).await;
+    let told: Vec<_> = quick.told().iter().map(|told| told.event()["revision"].as_u64()).collect();
+    assert!(told.is_sorted(), "in order: {told:?}");
+}
+
+#[tokio::test]
+async fn one_receiver_too_many_is_refused() {
+    let app = TestApp::start().await;
+    let body = |namespace: Option<&str>| json!({"url": "https://hooks.invalid/", "namespace": namespace});
+    for _ in 0..20 {
+        register(&app, &body(Some("acme"))).await;
+    }
+    let (status, problem) = app.post(OPERATOR, "/api/v1/webhooks", &body(Some("acme"))).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("LIMIT_REACHED")), "{problem}");
+    let first = register(&app, &body(None)).await;
+    assert!(!first.is_empty(), "the others are not in its way");
 }
 
 #[tokio::test]

@@ -1,16 +1,18 @@
 //! `POST /webhooks`: registers a receiver of what happens from now on.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use axum::{extract::State, http::StatusCode};
 use ostiary_domain::{WebhookId, happening::NewWebhook};
+use ostiary_drivers::{AddressGuard, Authority};
 use serde::Deserialize;
-use url::Url;
+use url::{Host, Url};
 use utoipa::ToSchema;
 
 use super::{WebhookView, answers_for};
 use crate::{
     app::App,
+    auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
         extract::Json,
@@ -26,10 +28,13 @@ pub struct WebhookBody {
     pub url: String,
     /// Of which namespace it is told; left out, of all, for which the caller must reach all.
     pub namespace: Option<String>,
-    /// You vouch for an inner address, and for plain http.
+    /// You vouch for an inner address, and for plain http: an administrator's to say.
     #[serde(default)]
     pub allow_private: bool,
 }
+
+/// Most receivers of one namespace, and of all namespaces: each is told of everything, so each costs.
+const MOST: usize = 20;
 
 /// Register a receiver of events.
 #[utoipa::path(
@@ -45,12 +50,28 @@ pub async fn add(
         let namespace = body.namespace.as_deref().unwrap_or("*");
         return Err(ApiError::new(ErrorCode::Forbidden, format!("you do not reach namespace `{namespace}`")));
     }
+    // whoever lowers the guard on addresses makes the server post into its own network
+    if body.allow_private && !caller.may(Act::Administer) {
+        let why = "`allow_private` is an administrator's to say; without it, events go to public addresses over https";
+        return Err(ApiError::new(ErrorCode::Forbidden, why));
+    }
     usable(&body.url, body.allow_private).map_err(|why| ApiError::new(ErrorCode::InvalidRequest, why))?;
     let WebhookBody { url, namespace, allow_private } = body;
+    room(&app, namespace.as_deref()).await?;
     let new = NewWebhook { id: WebhookId(app.ids.next("webhook")), url, allow_private, namespace, by: caller.actor() };
     let hook = app.store.put_webhook(new).await?;
     app.committed();
     Ok((StatusCode::CREATED, axum::Json(WebhookView::of(&hook))))
+}
+
+/// Refuses one receiver too many. Two that come at once may both get in: it bounds the work, and no right hangs on it.
+async fn room(app: &App, namespace: Option<&str>) -> Result<(), ApiError> {
+    let all = app.store.webhooks().await?;
+    if all.iter().filter(|hook| hook.facts.namespace.as_deref() == namespace).count() < MOST {
+        return Ok(());
+    }
+    let whose = namespace.map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace `{namespace}`"));
+    Err(ApiError::new(ErrorCode::LimitReached, format!("{MOST} receivers are told of {whose}; remove one first")))
 }
 
 /// What can be seen without asking a resolver; addresses are looked at again at each delivery.
@@ -63,12 +84,38 @@ fn usable(text: &str, allow_private: bool) -> Result<(), String> {
     if url.host_str().is_none() || !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
         return Err("`url` names a host, and neither user, password nor fragment".to_owned());
     }
-    Ok(())
+    reachable(&url, allow_private)
+}
+
+/// Judges an address that the URL spells out, as the guard will at each delivery.
+fn reachable(url: &Url, allow_private: bool) -> Result<(), String> {
+    let address = match url.host() {
+        Some(Host::Ipv4(address)) => IpAddr::V4(address),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address),
+        Some(Host::Domain(_)) | None => return Ok(()),
+    };
+    let guard = AddressGuard::public_only();
+    let guard = if allow_private { guard.allow_private() } else { guard };
+    let authority = Authority::new(&address.to_string(), url.port_or_known_default().unwrap_or_default());
+    guard.check(&authority, address).map_err(|refusal| format!("`url`: {refusal}, and events are not sent there"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::usable;
+
+    #[test]
+    fn address_that_the_guard_refuses_is_no_receiver() {
+        let inner = ["https://127.0.0.1/", "https://10.0.0.1:8443/x", "https://[::1]/", "https://2130706433/"];
+        for url in inner {
+            assert!(usable(url, false).is_err(), "{url}");
+            assert!(usable(url, true).is_ok(), "{url}");
+        }
+        for url in ["https://169.254.169.254/latest", "https://[fd00:ec2::254]/", "https://[::ffff:169.254.169.254]/"] {
+            assert!(usable(url, false).is_err() && usable(url, true).is_err(), "{url}: nobody vouches for metadata");
+        }
+        assert!(usable("https://8.8.8.8/", false).is_ok());
+    }
 
     #[test]
     fn events_go_over_https_unless_somebody_vouches() {
