@@ -9,6 +9,11 @@ fn each_failure_of_fasta2a_is_explained() -> Result<()> {
     let (code, report) = world.verify(world.address(), &[])?;
     assert_eq!(code, 1, "{report:#}");
     let page = std::fs::read_to_string(root().join("docs/targets.md"))?;
+    let told = ["declaration", "schema", "protocol", "authorization"]
+        .map(|layer| report["layers"][layer].as_str().unwrap_or("not asked for").to_owned())
+        .join(" | ");
+    let row = page.lines().find(|line| line.contains("`fasta2a`")).unwrap_or_default();
+    assert!(row.ends_with(&format!("| {told} |")), "the page says `{row}`, the run says `{told}`");
     let section = page.split("\n## ").find(|s| s.starts_with("fasta2a")).unwrap_or_default();
     let found = failures(&report);
     assert!(!found.is_empty(), "{report:#}");
