@@ -112,6 +112,38 @@ impl AdmissionService for AdmissionApi {
         }
         Ok(Response::new(to_wire(&decision)))
     }
+
+    async fn batch_check_admission(
+        &self,
+        _: Request<wire::BatchCheckAdmissionRequest>,
+    ) -> Result<Response<wire::BatchCheckAdmissionResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    async fn resolve_version(
+        &self,
+        _: Request<wire::ResolveVersionRequest>,
+    ) -> Result<Response<wire::ResolveVersionResponse>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    type WatchAdmissionsStream = tokio_stream::Empty<Result<wire::WatchAdmissionsResponse, Status>>;
+
+    async fn watch_admissions(
+        &self,
+        _: Request<tonic::Streaming<wire::WatchAdmissionsRequest>>,
+    ) -> Result<Response<Self::WatchAdmissionsStream>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
+
+    type GetSnapshotStream = tokio_stream::Empty<Result<wire::GetSnapshotResponse, Status>>;
+
+    async fn get_snapshot(
+        &self,
+        _: Request<wire::GetSnapshotRequest>,
+    ) -> Result<Response<Self::GetSnapshotStream>, Status> {
+        Err(Status::unimplemented("not yet"))
+    }
 }
 
 fn query(message: &wire::CheckAdmissionRequest) -> Query<'_> {
