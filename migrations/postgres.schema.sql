@@ -94,6 +94,12 @@ CREATE TABLE public.evidence (
     waived text DEFAULT '[]'::text NOT NULL
 );
 
+CREATE TABLE public.grants (
+    replica text NOT NULL COLLATE pg_catalog."C",
+    given text NOT NULL,
+    seen_at bigint NOT NULL
+);
+
 CREATE TABLE public.holds (
     id text NOT NULL COLLATE pg_catalog."C",
     agent text NOT NULL COLLATE pg_catalog."C",
@@ -261,6 +267,9 @@ ALTER TABLE ONLY public.environments
 
 ALTER TABLE ONLY public.evidence
     ADD CONSTRAINT evidence_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_pkey PRIMARY KEY (replica);
 
 ALTER TABLE ONLY public.holds
     ADD CONSTRAINT holds_pkey PRIMARY KEY (id);

@@ -93,6 +93,12 @@ CREATE TABLE evidence (
     FOREIGN KEY (agent, label, attempt) REFERENCES versions (agent, label, attempt)
 );
 
+CREATE TABLE grants (
+    replica TEXT PRIMARY KEY NOT NULL,
+    given TEXT NOT NULL,
+    seen_at INTEGER NOT NULL
+);
+
 CREATE TABLE holds (
     id TEXT PRIMARY KEY NOT NULL,
     agent TEXT NOT NULL,

@@ -13,6 +13,7 @@ pub mod audit;
 pub mod crash;
 pub mod doubles;
 pub mod feed;
+pub mod grants;
 pub mod lifecycle;
 pub mod queue;
 pub mod race;
@@ -68,6 +69,7 @@ macro_rules! store_conformance {
                 a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one;
             waivers: a_waiver_is_two_peoples_word, a_revoked_waiver_calls_in_what_rests_on_it,
                 two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
+            grants: a_replica_keeps_one_row_and_makes_no_revision, a_silent_replica_is_forgotten_late;
             webhooks: a_receiver_is_claimed_once_and_moves_on, what_is_given_up_stays_visible, a_notice_is_told_once;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
                 a_moved_entry_is_found, a_refiled_entry_is_found, a_cut_chain_is_found;

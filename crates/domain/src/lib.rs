@@ -16,6 +16,7 @@ pub mod consequence;
 pub mod evidence;
 pub mod failpoint;
 pub mod gate;
+pub mod grants;
 pub mod happening;
 pub mod hold;
 pub mod job;
@@ -43,8 +44,8 @@ pub use hold::{Hold, HoldKind, Scope};
 pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
 pub use names::{
-    Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, RowVersion, VersionRef,
-    WaiverId, WebhookId,
+    Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, ReplicaId, RowVersion,
+    VersionRef, WaiverId, WebhookId,
 };
 pub use ostiary_admission::{Enforcement, Mode};
 pub use ostiary_canon::intoto::AdmissionClass;

@@ -30,9 +30,11 @@ pub use command::{
     Action, Baseline, GateCommit, GateCommitted, Guard, HoldRequest, Idempotency, Operate, Operated, Submit, Submitted,
 };
 pub use error::{Conflict, Refusal, StoreError};
+pub use granted::Grants;
 
 mod command;
 mod error;
+mod granted;
 
 /// What a store method returns.
 pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -44,6 +46,7 @@ pub trait Store:
     + Evidence
     + Waivers
     + Webhooks
+    + Grants
     + Registry
     + Objects
     + Policies
@@ -61,6 +64,7 @@ impl<S> Store for S where
         + Evidence
         + Waivers
         + Webhooks
+        + Grants
         + Registry
         + Objects
         + Policies

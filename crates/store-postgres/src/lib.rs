@@ -14,6 +14,7 @@ pub mod cluster;
 mod evidence;
 mod feed;
 mod gate;
+mod grants;
 mod hints;
 mod hold;
 mod idempotency;

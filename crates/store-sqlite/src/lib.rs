@@ -11,6 +11,7 @@ mod audit;
 mod evidence;
 mod feed;
 mod gate;
+mod grants;
 mod hold;
 mod idempotency;
 mod job;
