@@ -1,0 +1,158 @@
+//! What a router is told at its start.
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use ostiary_canon::dsse::Keyring;
+use tonic::transport::Endpoint;
+
+use crate::{downstream::Downstream, scope::WatchScope};
+
+/// How a router finds its control plane, whom it believes, and how patient it is. Start from [`RouterConfig::new`].
+#[derive(Clone)]
+pub struct RouterConfig {
+    /// The control plane, or a sidecar that relays it. TLS is configured on the endpoint.
+    pub endpoint: Endpoint,
+    /// Bearer token of a router.
+    pub token: Option<Token>,
+    /// What is watched. A question about any other namespace is denied with NAMESPACE_FORBIDDEN.
+    pub scopes: Vec<WatchScope>,
+    /// The keys that sign heads. Nothing is believed that none of them signed.
+    pub trust: Keyring,
+    /// The name under which operators see this router; unique in an installation.
+    pub router_id: String,
+    /// Where the highest verified revision and the last snapshot are kept. Without it a router that starts while the
+    /// control plane is away denies everything, and one that restarts can be shown an older view.
+    pub state_dir: Option<PathBuf>,
+    /// How far this machine's clock may be off, and how uncertain the control plane's time may be: beyond it every
+    /// question is answered with VIEW_STALE.
+    pub max_skew: Duration,
+    /// How long a step that only lowered trust may go without a signed head that covers it.
+    pub head_within: Duration,
+    /// How long a connection may be silent before it is given up.
+    pub silence: Duration,
+    /// How long [`crate::Router::check_or_ask`] waits for the control plane.
+    pub ask_within: Duration,
+    /// What happens to dispatches that are under way when their version is taken off the road.
+    pub in_flight: InFlight,
+    /// How often counts of outcomes are sent.
+    pub report_every: Duration,
+    /// How many entries a scope may have; a longer snapshot is refused.
+    pub max_entries: usize,
+    /// Who is told of every step, to pass it on.
+    pub downstream: Option<Arc<dyn Downstream>>,
+}
+
+/// What happens to a dispatch that is under way when its version is taken off the road. New ones are denied in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InFlight {
+    /// It may end by itself.
+    Drain,
+    /// It is cut this long after.
+    CutAfter(Duration),
+}
+
+/// A secret that is never printed.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// Why a router cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Nothing would be watched.
+    #[error("no scope is given; watch `*` or at least one namespace")]
+    NoScope,
+    /// Two scopes cover the same namespace.
+    #[error("scope `{0}` is covered twice; give `*` alone, or each namespace once")]
+    ScopeTwice(WatchScope),
+    /// Nobody could sign.
+    #[error("no key is trusted, so no head could ever verify; give the control plane's public keys")]
+    NoTrust,
+    /// The name is missing or too long.
+    #[error("the router's id must have 1 to 128 characters")]
+    RouterId,
+    /// The token cannot stand in a header.
+    #[error("the token has characters that no header may carry")]
+    Token,
+    /// The directory cannot be used.
+    #[error("failed to use the state directory `{path}`")]
+    StateDir {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Longer names would not fit on an operator's line.
+const ROUTER_ID_LIMIT: usize = 128;
+
+// === impl RouterConfig ===
+
+impl RouterConfig {
+    /// A router of everything, with the patience that the documentation names.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, router_id: impl Into<String>, trust: Keyring) -> Self {
+        Self {
+            endpoint,
+            token: None,
+            scopes: vec![WatchScope::Everything],
+            trust,
+            router_id: router_id.into(),
+            state_dir: None,
+            max_skew: Duration::from_secs(2),
+            // Heartbeats come at least every two seconds; half as much again for a slow link.
+            head_within: Duration::from_secs(3),
+            silence: Duration::from_secs(6),
+            ask_within: Duration::from_millis(50),
+            in_flight: InFlight::Drain,
+            report_every: Duration::from_secs(10),
+            max_entries: 10_000_000,
+            downstream: None,
+        }
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        if self.scopes.is_empty() {
+            return Err(ConfigError::NoScope);
+        }
+        for (at, scope) in self.scopes.iter().enumerate() {
+            let others = self.scopes.iter().enumerate().filter(|(other, _)| *other != at);
+            if others.map(|(_, other)| other).any(|other| other.overlaps(scope)) {
+                return Err(ConfigError::ScopeTwice(scope.clone()));
+            }
+        }
+        if self.trust.trusted().next().is_none() {
+            return Err(ConfigError::NoTrust);
+        }
+        if self.router_id.is_empty() || self.router_id.len() > ROUTER_ID_LIMIT {
+            return Err(ConfigError::RouterId);
+        }
+        if self.token.as_ref().is_some_and(|token| token.header().is_none()) {
+            return Err(ConfigError::Token);
+        }
+        Ok(())
+    }
+}
+
+// === impl Token ===
+
+impl Token {
+    /// A token as it was handed out.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn header(&self) -> Option<tonic::metadata::AsciiMetadataValue> {
+        let mut value: tonic::metadata::AsciiMetadataValue = format!("Bearer {}", self.0.trim()).parse().ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
