@@ -66,7 +66,8 @@ macro_rules! store_conformance {
                 a_result_is_committed_once, a_job_is_given_back_or_given_up, a_job_that_kills_workers_is_given_up,
                 one_open_job_for_each_gate, only_wanted_gates_are_claimed;
             feed: every_revision_appears_in_the_feed, a_stretch_ends_with_a_whole_revision,
-                a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one;
+                a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one,
+                evidence_is_read_in_bulk;
             waivers: a_waiver_is_two_peoples_word, a_revoked_waiver_calls_in_what_rests_on_it,
                 two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
             grants: a_replica_keeps_one_row_and_makes_no_revision, a_silent_replica_is_forgotten_late;

@@ -29,10 +29,12 @@ use crate::{
 pub use command::{
     Action, Baseline, GateCommit, GateCommitted, Guard, HoldRequest, Idempotency, Operate, Operated, Submit, Submitted,
 };
+pub use drift::{Drift, Keep};
 pub use error::{Conflict, Refusal, StoreError};
 pub use granted::Grants;
 
 mod command;
+mod drift;
 mod error;
 mod granted;
 
@@ -47,6 +49,7 @@ pub trait Store:
     + Waivers
     + Webhooks
     + Grants
+    + Drift
     + Registry
     + Objects
     + Policies
@@ -65,6 +68,7 @@ impl<S> Store for S where
         + Waivers
         + Webhooks
         + Grants
+        + Drift
         + Registry
         + Objects
         + Policies
@@ -127,6 +131,8 @@ pub struct Claim {
 pub trait Evidence {
     /// One piece.
     fn evidence<'a>(&'a self, id: &'a EvidenceId) -> Answer<'a, Option<EvidenceRecord>>;
+    /// Those of `ids` that there are, in no order: one query for what would be thousands.
+    fn evidence_in_bulk(&self, ids: Vec<EvidenceId>) -> Answer<'_, Vec<EvidenceRecord>>;
     /// All evidence of a try, oldest first.
     fn evidence_of<'a>(&'a self, version: &'a VersionRef) -> Answer<'a, Vec<EvidenceRecord>>;
     /// All approvals of a try, oldest first.

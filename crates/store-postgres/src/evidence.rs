@@ -58,6 +58,10 @@ impl Evidence for PostgresStore {
         Box::pin(async move { load(self.reading("evidence.load").await?.db(), id).await })
     }
 
+    fn evidence_in_bulk(&self, ids: Vec<EvidenceId>) -> Answer<'_, Vec<EvidenceRecord>> {
+        Box::pin(async move { in_bulk(self.reading("evidence.bulk").await?.db(), ids).await })
+    }
+
     fn evidence_of<'a>(&'a self, version: &'a VersionRef) -> Answer<'a, Vec<EvidenceRecord>> {
         Box::pin(async move { of_version(self.reading("evidence.list").await?.db(), version).await })
     }
@@ -76,6 +80,13 @@ async fn load(mut db: Db<'_>, id: &EvidenceId) -> Result<Option<EvidenceRecord>,
     let query = select!("WHERE id = $1", id);
     let found = query.fetch_optional(db.conn()).await;
     db.ok(found)?.map(EvidenceRecord::try_from).transpose()
+}
+
+async fn in_bulk(mut db: Db<'_>, ids: Vec<EvidenceId>) -> Result<Vec<EvidenceRecord>, StoreError> {
+    let ids: Vec<String> = ids.into_iter().map(|id| id.0).collect();
+    let query = select!("WHERE id = ANY($1)", &ids);
+    let found = query.fetch_all(db.conn()).await;
+    db.ok(found)?.into_iter().map(EvidenceRecord::try_from).collect()
 }
 
 pub(crate) async fn of_version(mut db: Db<'_>, version: &VersionRef) -> Result<Vec<EvidenceRecord>, StoreError> {

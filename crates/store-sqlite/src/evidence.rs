@@ -58,6 +58,10 @@ impl Evidence for SqliteStore {
         Box::pin(async move { load(self.reading("evidence.load").await?.db(), id).await })
     }
 
+    fn evidence_in_bulk(&self, ids: Vec<EvidenceId>) -> Answer<'_, Vec<EvidenceRecord>> {
+        Box::pin(async move { in_bulk(self.reading("evidence.bulk").await?.db(), &ids).await })
+    }
+
     fn evidence_of<'a>(&'a self, version: &'a VersionRef) -> Answer<'a, Vec<EvidenceRecord>> {
         Box::pin(async move { of_version(self.reading("evidence.list").await?.db(), version).await })
     }
@@ -76,6 +80,13 @@ async fn load(mut db: Db<'_>, id: &EvidenceId) -> Result<Option<EvidenceRecord>,
     let query = select!("WHERE id = ?", id);
     let found = query.fetch_optional(db.conn()).await;
     db.ok(found)?.map(EvidenceRecord::try_from).transpose()
+}
+
+async fn in_bulk(mut db: Db<'_>, ids: &[EvidenceId]) -> Result<Vec<EvidenceRecord>, StoreError> {
+    let ids = json(&ids);
+    let query = select!("WHERE id IN (SELECT value FROM json_each(?))", ids);
+    let found = query.fetch_all(db.conn()).await;
+    db.ok(found)?.into_iter().map(EvidenceRecord::try_from).collect()
 }
 
 pub(crate) async fn of_version(mut db: Db<'_>, version: &VersionRef) -> Result<Vec<EvidenceRecord>, StoreError> {

@@ -57,9 +57,8 @@ pub(crate) async fn changed(
     upto: i64,
 ) -> Result<BTreeMap<VersionRef, Vec<Hold>>, StoreError> {
     let query = select!(
-        "WHERE h.lifted IS NULL AND EXISTS (
-             SELECT 1 FROM versions c
-             WHERE c.agent = h.agent AND c.label = h.label AND c.revision > ? AND c.revision <= ?
+        "WHERE h.lifted IS NULL AND (h.agent, h.label) IN (
+             SELECT c.agent, c.label FROM versions c WHERE c.revision > ? AND c.revision <= ?
          )
          ORDER BY h.set_revision, h.id",
         since,

@@ -120,12 +120,13 @@ async fn of_agent(mut db: Db<'_>, agent: &AgentId) -> Result<Vec<Version>, Store
 }
 
 /// All tries of every label of which some try changed after `since` and not after `upto`, by agent, label, try.
+///
+/// A list, not an EXISTS: this SQLite walks the whole table for the latter, at each commit.
 pub(crate) async fn changed(mut db: Db<'_>, since: u64, upto: u64) -> Result<Vec<Version>, StoreError> {
     let (since, upto) = (int(since), int(upto));
     let query = select!(
-        "WHERE EXISTS (
-             SELECT 1 FROM versions c
-             WHERE c.agent = v.agent AND c.label = v.label AND c.revision > ? AND c.revision <= ?
+        "WHERE (v.agent, v.label) IN (
+             SELECT c.agent, c.label FROM versions c WHERE c.revision > ? AND c.revision <= ?
          )
          ORDER BY v.agent, v.label, v.attempt",
         since,

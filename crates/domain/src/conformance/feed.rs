@@ -10,7 +10,7 @@ use super::{Bench, world::World};
 use crate::{
     hold::{HoldKind, Scope},
     lifecycle::StateName,
-    names::HoldId,
+    names::{EvidenceId, HoldId},
     ports::{Action, HoldRequest},
     registry::Namespace,
     sample::{hour, operator},
@@ -42,6 +42,20 @@ pub async fn every_revision_appears_in_the_feed(bench: &dyn Bench) {
     assert_eq!((told.version.state.name(), told.version.revision), (StateName::Quarantined, quarantined));
     let nothing = world.store.changes_since(head, 100).await.expect("the feed");
     assert_eq!((nothing.told.len(), nothing.reached), (0, head));
+}
+
+/// What admitted the versions of a stretch is read at once, whatever the ids are.
+pub async fn evidence_is_read_in_bulk(bench: &dyn Bench) {
+    let world = World::new(bench).await;
+    let key = world.at("1.0.0", StateName::Active).await;
+    let all = world.store.evidence_of(&key).await.expect("evidence");
+    assert!(all.len() > 1, "each gate left some");
+    let strange = ["nobody", "", "it's", "a\"b"].map(|id| EvidenceId(id.to_owned()));
+    let ids = all.iter().map(|evidence| evidence.id.clone()).chain(strange).collect();
+    let mut found = world.store.evidence_in_bulk(ids).await.expect("evidence");
+    found.sort_by_key(|evidence| evidence.recorded);
+    assert_eq!(found, all);
+    assert_eq!(world.store.evidence_in_bulk(Vec::new()).await.expect("an answer"), []);
 }
 
 /// A promotion changes two versions in one revision: a reader gets both or none.
