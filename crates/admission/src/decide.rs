@@ -284,6 +284,11 @@ fn judge_hold(found: &mut Found, query: &Query<'_>, record: &AdmissionRecord, ho
     }
 }
 
+/// Whether a hold keeps a canary from whoever asks and holds the admitted card.
+pub(crate) fn stops_canary(hold: &Hold, query: &Query<'_>) -> bool {
+    hold.kind != HoldKind::Revalidating && hits(&hold.scope, query)
+}
+
 /// Whether a hold's scope hits the caller; a caller who does not say is hit.
 fn hits(scope: &Scope, query: &Query<'_>) -> bool {
     match scope {

@@ -4,24 +4,30 @@
 //! A publish copies only the shards that it changes, a few hundred pointers each, never the map. All versions of an
 //! agent live in one shard, so that a promotion or rollback is seen as a whole or not at all.
 
+mod frozen;
 mod shard;
+mod writer;
 
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicI64, AtomicU64, Ordering},
 };
 
 use arc_swap::ArcSwap;
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
+use bytes::Bytes;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use jiff::Timestamp;
-use ostiary_canon::{AgentId, Profile, Revision, VersionLabel};
+use ostiary_canon::{AgentId, Digest, Revision, VersionLabel};
 
-use self::shard::Shard;
+pub use self::frozen::Frozen;
+use self::{shard::Shard, writer::Writer};
 use crate::{
     decide::{Decision, decide_dispatch},
     mode::{Enforcement, Freshness},
     query::Query,
-    record::{AdmissionRecord, Scope},
+    record::AdmissionRecord,
+    subject::Subject,
+    wire::{Sent, entry_bytes, leaf, record_bytes},
 };
 
 /// How many shards there are. At a million versions each holds about 250 records: copying one takes microseconds, and
@@ -96,14 +102,6 @@ pub struct Index {
     writer: Mutex<Writer>,
 }
 
-/// What only the one publisher at a time touches.
-#[derive(Default)]
-struct Writer {
-    /// Profiles are few and repeat in every record: each is kept once.
-    profiles: HashSet<Arc<Profile>>,
-    len: usize,
-}
-
 // === impl Index ===
 
 impl Index {
@@ -130,11 +128,56 @@ impl Index {
         batch: impl IntoIterator<Item = Change>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        self.apply(batch.into_iter().map(|change| (change, None)), revision)
+    }
+
+    /// The same, from entries as a stream brought them: the bytes of those that were not understood are remembered.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn publish_sent(
+        &self,
+        batch: impl IntoIterator<Item = Sent>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        self.apply(batch.into_iter().map(writer::with_strange_bytes), revision)
+    }
+
+    /// Replaces everything that is known by a snapshot; who checks meanwhile sees each shard old or new.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn replace(
+        &self,
+        snapshot: impl IntoIterator<Item = Change>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        self.exchange(snapshot.into_iter().map(|change| (change, None)), revision)
+    }
+
+    /// The same, from entries as a stream brought them.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn replace_sent(
+        &self,
+        snapshot: impl IntoIterator<Item = Sent>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        self.exchange(snapshot.into_iter().map(writer::with_strange_bytes), revision)
+    }
+
+    fn apply(
+        &self,
+        batch: impl Iterator<Item = (Change, Option<Bytes>)>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        let mut writer = self.writer();
         self.refuse_older(revision)?;
         let mut touched: HashMap<usize, Shard> = HashMap::new();
         let mut enforcement = None;
-        for change in batch {
+        for (change, strange) in batch {
+            writer.remember(&change, strange);
             match change {
                 Change::Upsert(record) => {
                     let record = Arc::new(writer.interned(record));
@@ -163,21 +206,19 @@ impl Index {
         Ok(published)
     }
 
-    /// Replaces everything that is known by a snapshot; who checks meanwhile sees each shard old or new.
-    ///
-    /// # Errors
-    /// When the view is newer than `revision`.
-    pub fn replace(
+    fn exchange(
         &self,
-        snapshot: impl IntoIterator<Item = Change>,
+        snapshot: impl Iterator<Item = (Change, Option<Bytes>)>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer();
         self.refuse_older(revision)?;
         let mut shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
         let mut modes = HashMap::new();
         let mut len = 0;
-        for change in snapshot {
+        writer.forget_strange();
+        for (change, strange) in snapshot {
+            writer.remember(&change, strange);
             match change {
                 Change::Upsert(record) => {
                     let record = Arc::new(writer.interned(record));
@@ -214,7 +255,7 @@ impl Index {
     /// How many versions are known.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner).len
+        self.writer().len
     }
 
     /// Whether nothing is known.
@@ -241,6 +282,51 @@ impl Index {
         for shard in &self.shards {
             shard.load().iter().for_each(&mut visit);
         }
+    }
+
+    /// The enforcement that is set for a namespace; `None` where none was ever told.
+    #[must_use]
+    pub fn enforcement_set(&self, namespace: &str) -> Option<Enforcement> {
+        self.enforcement.load().get(namespace).copied()
+    }
+
+    /// The bytes of the entry about `subject` now; `None` when nothing is known of it. Made anew from what is known, so
+    /// that a million versions need not keep theirs; only what was not understood is kept as it was sent.
+    #[must_use]
+    pub fn entry(&self, subject: &Subject) -> Option<Bytes> {
+        if let Some(strange) = self.writer().strange(subject) {
+            return Some(strange);
+        }
+        match subject {
+            Subject::Version(agent, version) => {
+                self.read(agent.as_str(), version.as_str(), |record| record.map(record_bytes))
+            }
+            Subject::Namespace(namespace) => {
+                self.enforcement_set(namespace).map(|mode| entry_bytes(&Change::Enforce(namespace.clone(), mode)))
+            }
+        }
+    }
+
+    /// The leaf that `subject` has in a tree now; `None` when nothing is known of it.
+    #[must_use]
+    pub fn leaf(&self, subject: &Subject) -> Option<Digest> {
+        self.entry(subject).map(|bytes| leaf(&bytes))
+    }
+
+    /// The view as it is now, for whoever takes long to go through it: a pointer for each shard, no record copied.
+    #[must_use]
+    pub fn freeze(&self) -> Frozen {
+        let writer = self.writer();
+        Frozen::new(
+            self.shards.iter().map(ArcSwap::load_full).collect(),
+            self.enforcement.load_full(),
+            writer.all_strange(),
+            self.revision(),
+        )
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn refuse_older(&self, offered: Revision) -> Result<(), PublishError> {
@@ -281,22 +367,5 @@ impl View for Index {
     fn read<R>(&self, agent: &str, version: &str, read: impl FnOnce(Option<&AdmissionRecord>) -> R) -> R {
         let shard = self.shards[self.shard_of(agent)].load();
         read(shard.get(&self.hasher, agent, version).map(|record| &**record))
-    }
-}
-
-// === impl Writer ===
-
-impl Writer {
-    /// The record with each profile replaced by the one copy of it.
-    fn interned(&mut self, mut record: AdmissionRecord) -> AdmissionRecord {
-        let grants = record.evidence.iter_mut().flat_map(|evidence| &mut evidence.profiles);
-        let held = record.holds.iter_mut().filter_map(|hold| match &mut hold.scope {
-            Scope::Profile(profile) => Some(profile),
-            _ => None,
-        });
-        for profile in grants.map(|grant| &mut grant.profile).chain(held) {
-            *profile = Arc::clone(self.profiles.get_or_insert_with(&**profile, |one| Arc::new(one.clone())));
-        }
-        record
     }
 }
