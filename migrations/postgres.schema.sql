@@ -64,6 +64,24 @@ CREATE TABLE public.dead_letters (
     given_up_at bigint NOT NULL
 );
 
+CREATE TABLE public.drift_reports (
+    id text NOT NULL COLLATE pg_catalog."C",
+    agent text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    attempt bigint NOT NULL,
+    reporter text NOT NULL COLLATE pg_catalog."C",
+    reported_by text NOT NULL,
+    idempotency_key text NOT NULL COLLATE pg_catalog."C",
+    request text NOT NULL,
+    claim text NOT NULL,
+    other_card text COLLATE pg_catalog."C",
+    action text NOT NULL,
+    taken_at bigint NOT NULL,
+    taken_revision bigint NOT NULL,
+    conclusion text,
+    concluded_at bigint
+);
+
 CREATE TABLE public.environments (
     name text NOT NULL COLLATE pg_catalog."C",
     document bytea NOT NULL,
@@ -168,6 +186,26 @@ CREATE TABLE public.objects (
     bytes bytea NOT NULL
 );
 
+CREATE TABLE public.outcome_windows (
+    reporter text NOT NULL COLLATE pg_catalog."C",
+    router text NOT NULL COLLATE pg_catalog."C",
+    instance text NOT NULL COLLATE pg_catalog."C",
+    number bigint NOT NULL,
+    taken_at bigint NOT NULL
+);
+
+CREATE TABLE public.outcomes (
+    agent text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    bucket bigint NOT NULL,
+    consumer text NOT NULL COLLATE pg_catalog."C",
+    canary bigint NOT NULL,
+    card text NOT NULL COLLATE pg_catalog."C",
+    signal text NOT NULL COLLATE pg_catalog."C",
+    code text NOT NULL COLLATE pg_catalog."C",
+    count bigint NOT NULL
+);
+
 CREATE TABLE public.policies (
     digest text NOT NULL COLLATE pg_catalog."C",
     document text NOT NULL
@@ -182,6 +220,20 @@ CREATE TABLE public.policy_in_force (
 CREATE TABLE public.reports (
     evidence text NOT NULL COLLATE pg_catalog."C",
     report bytea NOT NULL
+);
+
+CREATE TABLE public.revalidations (
+    agent text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    attempt bigint NOT NULL,
+    hold text COLLATE pg_catalog."C",
+    for_all text COLLATE pg_catalog."C",
+    observed text NOT NULL,
+    since_at bigint NOT NULL,
+    since_revision bigint NOT NULL,
+    failed bigint NOT NULL,
+    not_before bigint NOT NULL,
+    last_error text
 );
 
 CREATE TABLE public.routes (
@@ -262,6 +314,12 @@ ALTER TABLE ONLY public.counter
 ALTER TABLE ONLY public.dead_letters
     ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (webhook, revision);
 
+ALTER TABLE ONLY public.drift_reports
+    ADD CONSTRAINT drift_reports_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.drift_reports
+    ADD CONSTRAINT drift_reports_reporter_idempotency_key_key UNIQUE (reporter, idempotency_key);
+
 ALTER TABLE ONLY public.environments
     ADD CONSTRAINT environments_pkey PRIMARY KEY (name);
 
@@ -292,6 +350,12 @@ ALTER TABLE ONLY public.notices
 ALTER TABLE ONLY public.objects
     ADD CONSTRAINT objects_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY public.outcome_windows
+    ADD CONSTRAINT outcome_windows_pkey PRIMARY KEY (reporter, router, instance, number);
+
+ALTER TABLE ONLY public.outcomes
+    ADD CONSTRAINT outcomes_pkey PRIMARY KEY (agent, label, bucket, consumer, canary, card, signal, code);
+
 ALTER TABLE ONLY public.policies
     ADD CONSTRAINT policies_pkey PRIMARY KEY (digest);
 
@@ -300,6 +364,9 @@ ALTER TABLE ONLY public.policy_in_force
 
 ALTER TABLE ONLY public.reports
     ADD CONSTRAINT reports_pkey PRIMARY KEY (evidence);
+
+ALTER TABLE ONLY public.revalidations
+    ADD CONSTRAINT revalidations_pkey PRIMARY KEY (agent, label, attempt);
 
 ALTER TABLE ONLY public.routes
     ADD CONSTRAINT routes_pkey PRIMARY KEY (agent);
@@ -322,6 +389,10 @@ CREATE INDEX approvals_by_version ON public.approvals USING btree (agent, label,
 
 CREATE INDEX audit_by_subject ON public.audit USING btree (subject, revision);
 
+CREATE INDEX drift_reports_by_age ON public.drift_reports USING btree (taken_at);
+
+CREATE INDEX drift_reports_by_version ON public.drift_reports USING btree (agent, label, attempt, reporter);
+
 CREATE INDEX evidence_by_version ON public.evidence USING btree (agent, label, attempt, recorded);
 
 CREATE INDEX holds_standing ON public.holds USING btree (agent, label, attempt) WHERE (lifted IS NULL);
@@ -329,6 +400,12 @@ CREATE INDEX holds_standing ON public.holds USING btree (agent, label, attempt) 
 CREATE UNIQUE INDEX jobs_one_open ON public.jobs USING btree (agent, label, attempt, gate) WHERE (state = ANY (ARRAY['queued'::text, 'leased'::text]));
 
 CREATE INDEX jobs_open ON public.jobs USING btree (queued_at, id) WHERE (state = ANY (ARRAY['queued'::text, 'leased'::text]));
+
+CREATE INDEX outcome_windows_by_age ON public.outcome_windows USING btree (taken_at);
+
+CREATE INDEX outcomes_by_age ON public.outcomes USING btree (bucket);
+
+CREATE INDEX revalidations_due ON public.revalidations USING btree (not_before);
 
 CREATE INDEX versions_by_revision ON public.versions USING btree (revision);
 
@@ -363,6 +440,9 @@ ALTER TABLE ONLY public.approvals
 ALTER TABLE ONLY public.dead_letters
     ADD CONSTRAINT dead_letters_webhook_fkey FOREIGN KEY (webhook) REFERENCES public.webhooks(id);
 
+ALTER TABLE ONLY public.drift_reports
+    ADD CONSTRAINT drift_reports_agent_label_attempt_fkey FOREIGN KEY (agent, label, attempt) REFERENCES public.versions(agent, label, attempt);
+
 ALTER TABLE ONLY public.evidence
     ADD CONSTRAINT evidence_agent_label_attempt_fkey FOREIGN KEY (agent, label, attempt) REFERENCES public.versions(agent, label, attempt);
 
@@ -380,6 +460,9 @@ ALTER TABLE ONLY public.policy_in_force
 
 ALTER TABLE ONLY public.reports
     ADD CONSTRAINT reports_evidence_fkey FOREIGN KEY (evidence) REFERENCES public.evidence(id);
+
+ALTER TABLE ONLY public.revalidations
+    ADD CONSTRAINT revalidations_agent_label_attempt_fkey FOREIGN KEY (agent, label, attempt) REFERENCES public.versions(agent, label, attempt);
 
 ALTER TABLE ONLY public.routes
     ADD CONSTRAINT routes_agent_fkey FOREIGN KEY (agent) REFERENCES public.agents(id);

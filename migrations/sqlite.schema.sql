@@ -63,6 +63,27 @@ CREATE TABLE dead_letters (
     PRIMARY KEY (webhook, revision)
 );
 
+CREATE TABLE drift_reports (
+    id TEXT PRIMARY KEY NOT NULL,
+    agent TEXT NOT NULL,
+    label TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    reporter TEXT NOT NULL,
+    reported_by TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    request TEXT NOT NULL,
+    claim TEXT NOT NULL,
+    -- The card that it says differs, where it says so.
+    other_card TEXT,
+    action TEXT NOT NULL,
+    taken_at INTEGER NOT NULL,
+    taken_revision INTEGER NOT NULL,
+    conclusion TEXT,
+    concluded_at INTEGER,
+    UNIQUE (reporter, idempotency_key),
+    FOREIGN KEY (agent, label, attempt) REFERENCES versions (agent, label, attempt)
+);
+
 CREATE TABLE environments (
     name TEXT PRIMARY KEY NOT NULL,
     document BLOB NOT NULL,
@@ -169,6 +190,28 @@ CREATE TABLE objects (
     bytes BLOB NOT NULL
 );
 
+CREATE TABLE outcome_windows (
+    reporter TEXT NOT NULL,
+    router TEXT NOT NULL,
+    instance TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    taken_at INTEGER NOT NULL,
+    PRIMARY KEY (reporter, router, instance, number)
+);
+
+CREATE TABLE outcomes (
+    agent TEXT NOT NULL,
+    label TEXT NOT NULL,
+    bucket INTEGER NOT NULL,
+    consumer TEXT NOT NULL,
+    canary INTEGER NOT NULL,
+    card TEXT NOT NULL,
+    signal TEXT NOT NULL,
+    code TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (agent, label, bucket, consumer, canary, card, signal, code)
+);
+
 CREATE TABLE policies (
     digest TEXT PRIMARY KEY NOT NULL,
     document TEXT NOT NULL
@@ -182,6 +225,22 @@ CREATE TABLE policy_in_force (
 CREATE TABLE reports (
     evidence TEXT PRIMARY KEY NOT NULL REFERENCES evidence (id),
     report BLOB NOT NULL
+);
+
+CREATE TABLE revalidations (
+    agent TEXT NOT NULL,
+    label TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    hold TEXT,
+    for_all TEXT,
+    observed TEXT NOT NULL,
+    since_at INTEGER NOT NULL,
+    since_revision INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    not_before INTEGER NOT NULL,
+    last_error TEXT,
+    PRIMARY KEY (agent, label, attempt),
+    FOREIGN KEY (agent, label, attempt) REFERENCES versions (agent, label, attempt)
 );
 
 CREATE TABLE routes (
@@ -252,6 +311,10 @@ CREATE INDEX approvals_by_version ON approvals (agent, label, attempt, given_rev
 
 CREATE INDEX audit_by_subject ON audit (subject, revision);
 
+CREATE INDEX drift_reports_by_age ON drift_reports (taken_at);
+
+CREATE INDEX drift_reports_by_version ON drift_reports (agent, label, attempt, reporter);
+
 CREATE INDEX evidence_by_version ON evidence (agent, label, attempt, recorded);
 
 CREATE INDEX holds_standing ON holds (agent, label, attempt) WHERE lifted IS NULL;
@@ -259,6 +322,12 @@ CREATE INDEX holds_standing ON holds (agent, label, attempt) WHERE lifted IS NUL
 CREATE UNIQUE INDEX jobs_one_open ON jobs (agent, label, attempt, gate) WHERE state IN ('queued', 'leased');
 
 CREATE INDEX jobs_open ON jobs (queued_at, id) WHERE state IN ('queued', 'leased');
+
+CREATE INDEX outcome_windows_by_age ON outcome_windows (taken_at);
+
+CREATE INDEX outcomes_by_age ON outcomes (bucket);
+
+CREATE INDEX revalidations_due ON revalidations (not_before);
 
 CREATE INDEX versions_by_revision ON versions (revision);
 

@@ -98,6 +98,10 @@ pub enum AuditAction {
     RevokeWaiver,
     /// The clock brought something about that people are told of.
     Notice,
+    /// A router told of something that differs from what was admitted.
+    ReportDrift,
+    /// The control plane looked at a card itself, and something followed.
+    Revalidate,
     /// A receiver of happenings was registered.
     PutWebhook,
     /// A receiver of happenings was taken away.

@@ -14,8 +14,10 @@ use crate::{
     version::Version,
 };
 
+pub use drift::{DriftIds, Reported, Seen, looked, report};
 pub use operate::operate;
 
+mod drift;
 mod operate;
 #[cfg(test)]
 mod tests;

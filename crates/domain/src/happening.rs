@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     audit::{AuditAction, AuditDraft, Record},
+    drift::Conclusion,
     lifecycle::StateName,
     names::{Actor, Moment, WebhookId},
     registry::Namespace,
@@ -74,6 +75,15 @@ pub enum Kind {
     /// A waiver was asked for, granted or revoked.
     #[serde(rename = "waiver.changed")]
     WaiverChanged,
+    /// A router told of something that differs from what was admitted.
+    #[serde(rename = "drift.reported")]
+    DriftReported,
+    /// A report made the control plane look at the card itself; who sees another one is denied, or everybody is.
+    #[serde(rename = "drift.revalidating")]
+    DriftRevalidating,
+    /// The control plane looked, and the version stays where it is.
+    #[serde(rename = "drift.cleared")]
+    DriftCleared,
 }
 
 /// Something that only the clock brings about, to be told once.
@@ -209,6 +219,7 @@ fn kind(record: &Record) -> Option<Kind> {
         AuditAction::LiftHold => Some(Kind::HoldLifted),
         AuditAction::PutNamespace => Some(Kind::ModeSet),
         AuditAction::RequestWaiver | AuditAction::GrantWaiver | AuditAction::RevokeWaiver => Some(Kind::WaiverChanged),
+        AuditAction::ReportDrift | AuditAction::Revalidate => Some(of_drift(record)),
         AuditAction::Notice => serde_json::from_value(record.detail["kind"].clone()).ok(),
         AuditAction::EvidenceKept
         | AuditAction::RequestGate
@@ -237,6 +248,18 @@ fn of_gate(detail: &Value) -> Option<Kind> {
         (true, _) if held => Some(Kind::HoldSet),
         (true, _) if from.is_admitted() && renewal && !passed => Some(Kind::RenewalFailed),
         (true, _) => None,
+    }
+}
+
+/// A report or a look is what it brought about.
+fn of_drift(record: &Record) -> Kind {
+    let held = record.detail["holds"].as_array().is_some_and(|holds| !holds.is_empty());
+    let conclusion = serde_json::from_value(record.detail["conclusion"].clone()).ok();
+    match conclusion {
+        _ if held => Kind::DriftRevalidating,
+        Some(Conclusion::Quarantined) => Kind::Quarantined,
+        Some(_) => Kind::DriftCleared,
+        None => Kind::DriftReported,
     }
 }
 

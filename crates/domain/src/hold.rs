@@ -35,6 +35,8 @@ pub enum HoldKind {
     CanaryStopped,
     /// Dispatch with another card than the admitted one, until the control plane has looked itself (P-03).
     Revalidating,
+    /// Every dispatch, while the control plane cannot look and two routers saw the same other card.
+    RevalidatingForAll,
 }
 
 /// For whom a hold holds.
@@ -84,6 +86,12 @@ pub struct Lifted {
 // === impl HoldKind ===
 
 impl HoldKind {
+    /// Whether it stands only until the control plane has looked at the card itself.
+    #[must_use]
+    pub const fn awaits_a_look(self) -> bool {
+        matches!(self, Self::Revalidating | Self::RevalidatingForAll)
+    }
+
     /// The kind's name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -91,6 +99,7 @@ impl HoldKind {
             Self::RouteDisabled => "route_disabled",
             Self::CanaryStopped => "canary_stopped",
             Self::Revalidating => "revalidating",
+            Self::RevalidatingForAll => "revalidating_for_all",
         }
     }
 }
@@ -112,12 +121,12 @@ impl Hold {
     /// Whether `who` may lift it: a person any, the machine that set it only its own `revalidating`.
     #[must_use]
     pub fn may_be_lifted_by(&self, who: &Actor) -> bool {
-        who.is_person() || (self.kind == HoldKind::Revalidating && *who == self.author)
+        who.is_person() || (self.kind.awaits_a_look() && *who == self.author)
     }
 
     /// Whether it was set by a verification that failed, so that a second failure quarantines.
     #[must_use]
     pub fn follows_a_failure(&self) -> bool {
-        !self.author.is_person() && self.evidence.is_some() && self.kind != HoldKind::Revalidating
+        !self.author.is_person() && self.evidence.is_some() && !self.kind.awaits_a_look()
     }
 }

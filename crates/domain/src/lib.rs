@@ -13,6 +13,7 @@ pub mod change;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod consequence;
+pub mod drift;
 pub mod evidence;
 pub mod failpoint;
 pub mod gate;
@@ -22,6 +23,7 @@ pub mod hold;
 pub mod job;
 pub mod lifecycle;
 pub mod names;
+pub mod outcomes;
 pub mod policy;
 pub mod ports;
 pub mod projection;
@@ -44,8 +46,8 @@ pub use hold::{Hold, HoldKind, Scope};
 pub use job::{Job, JobState, Lease};
 pub use lifecycle::{Event, State, StateName, TransitionError};
 pub use names::{
-    Actor, ActorKind, ApprovalId, Attempt, EnvironmentName, EvidenceId, HoldId, JobId, Moment, ReplicaId, RowVersion,
-    VersionRef, WaiverId, WebhookId,
+    Actor, ActorKind, ApprovalId, Attempt, DriftReportId, EnvironmentName, EvidenceId, HoldId, JobId, Moment,
+    ReplicaId, RowVersion, VersionRef, WaiverId, WebhookId,
 };
 pub use ostiary_admission::{Enforcement, Mode};
 pub use ostiary_canon::intoto::AdmissionClass;

@@ -43,6 +43,8 @@ id! {
     WaiverId;
     /// One receiver of happenings.
     WebhookId;
+    /// One report of drift.
+    DriftReportId;
     /// One run of one server.
     ReplicaId;
     /// A registered verification environment, by its name.

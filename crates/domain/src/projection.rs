@@ -86,6 +86,7 @@ fn hold(hold: &Hold) -> admission::Hold {
         HoldKind::RouteDisabled => admission::HoldKind::RouteDisabled,
         HoldKind::CanaryStopped => admission::HoldKind::CanaryStopped,
         HoldKind::Revalidating => admission::HoldKind::Revalidating,
+        HoldKind::RevalidatingForAll => admission::HoldKind::RevalidatingForAll,
     };
     let scope = match &hold.scope {
         // A revalidation already hits only who sees another card; which one was reported is for people.

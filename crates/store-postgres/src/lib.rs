@@ -11,6 +11,7 @@ mod approval;
 mod audit;
 #[cfg(feature = "cluster")]
 pub mod cluster;
+mod drift;
 mod evidence;
 mod feed;
 mod gate;
@@ -21,6 +22,7 @@ mod idempotency;
 mod job;
 mod object;
 mod operate;
+mod outcomes;
 mod policy;
 mod registry;
 mod route;

@@ -111,7 +111,7 @@ pub(crate) async fn tries(mut db: Db<'_>, agent: &AgentId, label: &VersionLabel)
     each_with_holds(db, found).await
 }
 
-async fn of_agent(mut db: Db<'_>, agent: &AgentId) -> Result<Vec<Version>, StoreError> {
+pub(crate) async fn of_agent(mut db: Db<'_>, agent: &AgentId) -> Result<Vec<Version>, StoreError> {
     let agent = agent.as_str();
     let query = select!("WHERE agent = $1 ORDER BY submitted_revision DESC", agent);
     let found = query.fetch_all(db.conn()).await;

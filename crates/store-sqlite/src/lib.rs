@@ -8,6 +8,7 @@
 
 mod approval;
 mod audit;
+mod drift;
 mod evidence;
 mod feed;
 mod gate;
@@ -17,6 +18,7 @@ mod idempotency;
 mod job;
 mod object;
 mod operate;
+mod outcomes;
 mod policy;
 mod registry;
 mod route;

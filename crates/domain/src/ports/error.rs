@@ -122,4 +122,7 @@ pub enum Refusal {
     /// A reason is required.
     #[error("a reason is required")]
     ReasonMissing,
+    /// One reporter tells of one version too often.
+    #[error("you have reported `{0}` too often within the hour; tell each finding once")]
+    TooManyReports(VersionRef),
 }

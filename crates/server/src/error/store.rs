@@ -45,6 +45,7 @@ const fn of_refusal(refusal: &Refusal) -> ErrorCode {
         }
         Refusal::Approval(ApprovalError::Manifest { .. }) | Refusal::PreviousHeld(_) => ErrorCode::NotReady,
         Refusal::Approval(ApprovalError::Expired(_)) | Refusal::ReasonMissing => ErrorCode::InvalidRequest,
+        Refusal::TooManyReports(_) => ErrorCode::LimitReached,
         Refusal::Unknown { .. } | Refusal::Hold(_) => ErrorCode::NotFound,
     }
 }
