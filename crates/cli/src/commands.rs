@@ -22,6 +22,7 @@ mod evidence;
 mod judge;
 mod mcp;
 mod namespace;
+mod revision;
 mod sample;
 mod serve;
 mod verify;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Environment(environment::Environment),
     #[command(subcommand)]
     Version(version::Version),
+    #[command(subcommand)]
+    Revision(revision::Revision),
     Approve(approve::Approve),
     Waive(waive::Waive),
     #[command(subcommand)]
@@ -119,6 +122,7 @@ impl Command {
             Self::Agent(command) => command.run(console).await,
             Self::Environment(command) => command.run(console).await,
             Self::Version(command) => command.run(console).await,
+            Self::Revision(command) => command.run(console).await,
             Self::Approve(command) => command.run(console).await,
             Self::Waive(command) => command.run(console).await,
             Self::Webhook(command) => command.run(console).await,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ostiary_admission::Index;
+use ostiary_admission::{Index, View as _};
 use ostiary_canon::{Revision, dsse::Jwks};
 use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
 use ostiary_verify::Harness;
@@ -63,6 +63,12 @@ impl App {
             id: "-".to_owned(),
             why: "no policy is in force".to_owned(),
         })
+    }
+
+    /// Whether routers are answered now: the index is filled, and its lease lives.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        self.clock.now() < self.index.freshness().lease_until
     }
 
     /// Tells everybody in this process that something was committed.

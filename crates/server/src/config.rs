@@ -112,6 +112,7 @@ impl Config {
 
     fn validate(&self, place: &str) -> Vec<ConfigProblem> {
         let mut problems = self.admission.validate();
+        problems.extend(self.grpc.validate());
         problems.extend(self.worker.validate());
         problems.extend(tokens::validate(&self.tokens));
         for problem in &mut problems {

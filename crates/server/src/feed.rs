@@ -23,7 +23,7 @@ pub struct Feed {
     store: Arc<dyn Store>,
     index: Arc<Index>,
     clock: Arc<dyn Clock>,
-    keys: Keyring,
+    keys: Arc<Keyring>,
     failpoints: Arc<dyn Failpoints>,
     wake: Wake,
     reached: watch::Sender<Revision>,
@@ -39,7 +39,7 @@ pub struct FeedParts {
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// The keys whose statements are believed.
-    pub keys: Keyring,
+    pub keys: Arc<Keyring>,
     /// Where a test may stop us.
     pub failpoints: Arc<dyn Failpoints>,
     /// Rings after commits.

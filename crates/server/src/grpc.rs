@@ -1,6 +1,7 @@
 //! The gRPC API: routers and workers.
 
 mod admission;
+mod greeting;
 mod identity;
 mod jobs;
 mod listen;

@@ -1,7 +1,16 @@
 //! From what the store tells to changes of the index. Signatures are verified here, once, and never on a check.
+//!
+//! A first filling verifies as many signatures as there are admitted versions: they are read in bulk and verified on
+//! several threads, a bounded number of pieces of evidence in memory at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZero,
+    sync::Arc,
+    thread,
+};
 
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ostiary_admission::{Change, Enforcement, SignatureStatus};
 use ostiary_canon::{
     Profile,
@@ -9,32 +18,65 @@ use ostiary_canon::{
     intoto::{Authorization, Statement, Subject},
 };
 use ostiary_domain::{
-    EvidenceRecord, Store, StoreError, Version, lifecycle::Admitted, projection::project, version::Told,
+    EvidenceId, EvidenceRecord, Store, StoreError, Version, lifecycle::Admitted, projection::project, version::Told,
 };
 
-/// The changes of a batch, namespaces first.
+/// Versions whose evidence is read and verified together: some five kilobytes each.
+const CHUNK: usize = 500;
+
+/// Fewer than this are verified at once: a handful of signatures costs less than another thread.
+const FEW: usize = 8;
+
+/// The changes of a batch: its versions, and the enforcement of their namespaces.
 ///
 /// # Errors
 /// When the store does not answer.
-pub async fn changes(store: &dyn Store, keys: &Keyring, told: Vec<Told>) -> Result<Vec<Change>, StoreError> {
-    let mut modes: BTreeMap<String, Enforcement> = BTreeMap::new();
-    let mut out = Vec::with_capacity(told.len() + 1);
-    for Told { version, enforcement } in told {
-        modes.insert(version.key.agent.namespace().to_owned(), enforcement);
-        let signature = signature(store, keys, &version).await?;
-        out.push(Change::Upsert(project(&version, signature)));
+pub async fn changes(store: &dyn Store, keys: &Arc<Keyring>, told: Vec<Told>) -> Result<Vec<Change>, StoreError> {
+    let modes: BTreeMap<String, Enforcement> =
+        told.iter().map(|told| (told.version.key.agent.namespace().to_owned(), told.enforcement)).collect();
+    let mut out = Vec::with_capacity(told.len() + modes.len());
+    let mut told = told.into_iter();
+    let chunks = std::iter::from_fn(|| Some(told.by_ref().take(CHUNK).collect::<Vec<_>>()).filter(|c| !c.is_empty()));
+    // One chunk is read while others are verified.
+    let at_once = thread::available_parallelism().map_or(1, NonZero::get) + 1;
+    let mut projected = stream::iter(chunks).map(|chunk| projected(store, keys, chunk)).buffered(at_once);
+    while let Some(changes) = projected.try_next().await? {
+        out.extend(changes);
     }
+    drop(projected);
     out.extend(modes.into_iter().map(|(namespace, mode)| Change::Enforce(namespace.into_boxed_str(), mode)));
     Ok(out)
 }
 
+/// Reads what admitted each of `told`, and verifies it.
+async fn projected(store: &dyn Store, keys: &Arc<Keyring>, told: Vec<Told>) -> Result<Vec<Change>, StoreError> {
+    let ids: Vec<EvidenceId> =
+        told.iter().filter_map(|told| told.version.state.admitted()).map(|a| a.authorization.evidence.clone()).collect();
+    let few = ids.len() < FEW;
+    let found = if ids.is_empty() { Vec::new() } else { store.evidence_in_bulk(ids).await? };
+    let keys = Arc::clone(keys);
+    let verify = move || verified(&keys, &told, found);
+    if few {
+        return Ok(verify());
+    }
+    match tokio::task::spawn_blocking(verify).await {
+        Ok(changes) => Ok(changes),
+        // It cannot be cancelled, so it panicked: as if it had been called.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn verified(keys: &Keyring, told: &[Told], found: Vec<EvidenceRecord>) -> Vec<Change> {
+    let found: BTreeMap<EvidenceId, EvidenceRecord> = found.into_iter().map(|one| (one.id.clone(), one)).collect();
+    told.iter().map(|told| Change::Upsert(project(&told.version, signature(keys, &found, &told.version)))).collect()
+}
+
 /// What verifying the authorization of `version` says; one that has none needs none.
-async fn signature(store: &dyn Store, keys: &Keyring, version: &Version) -> Result<SignatureStatus, StoreError> {
-    let Some(admitted) = version.state.admitted() else { return Ok(SignatureStatus::Verified) };
+fn signature(keys: &Keyring, found: &BTreeMap<EvidenceId, EvidenceRecord>, version: &Version) -> SignatureStatus {
+    let Some(admitted) = version.state.admitted() else { return SignatureStatus::Verified };
     let word = &admitted.authorization;
-    let record = store.evidence(&word.evidence).await?;
-    let intact = record.filter(|record| record.digest() == word.evidence_digest);
-    Ok(intact.map_or(SignatureStatus::Invalid, |record| verify(keys, &record, version, admitted)))
+    let intact = found.get(&word.evidence).filter(|record| record.digest() == word.evidence_digest);
+    intact.map_or(SignatureStatus::Invalid, |record| verify(keys, record, version, admitted))
 }
 
 fn verify(keys: &Keyring, record: &EvidenceRecord, version: &Version, admitted: &Admitted) -> SignatureStatus {

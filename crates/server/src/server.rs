@@ -234,7 +234,7 @@ impl Server {
             store: Arc::clone(&store),
             index: Arc::clone(&index),
             clock: Arc::clone(&self.clock),
-            keys: Keyring::trusting([key.verifying_key()]),
+            keys: Arc::new(Keyring::trusting([key.verifying_key()])),
             failpoints: Arc::clone(&self.failpoints),
             wake: wake.clone(),
             config: self.config.admission.clone(),
@@ -329,7 +329,9 @@ fn serve(tasks: &Tasks, app: &Arc<App>, listener: TcpListener, grpc: TcpListener
     let admission = AdmissionApi::guarded(Arc::clone(&app.index), Arc::clone(&app.clock), guard)
         .fed_by(Arc::clone(&app.feed), app.config.admission.wait());
     let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
-    let services = grpc::Services { admission, jobs, reflection: app.config.grpc.reflection };
+    let viewed = Arc::clone(app);
+    let answers = Box::new(move || viewed.answers());
+    let services = grpc::Services { admission, jobs, config: app.config.grpc.clone(), answers };
     let stop = tasks.stop().clone();
     tasks.spawn("grpc", async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
 }

@@ -18,6 +18,8 @@ mod submit;
 
 pub(crate) use follow::settled;
 
+use super::revision::{self, Wait as Proved};
+
 /// Work on versions of agents
 #[derive(Debug, Subcommand)]
 pub(crate) enum Version {
@@ -53,7 +55,12 @@ pub(crate) enum Version {
     /// Goes back from the active version to the previous one, in one step
     Rollback(Act),
     /// Takes a version off the road at once
-    Quarantine(Act),
+    Quarantine {
+        #[command(flatten)]
+        act: Act,
+        #[command(flatten)]
+        wait: Proved,
+    },
     /// Asks for the way out of quarantine: fresh runs, then an approval
     Release(Act),
     /// Takes a canary back; it stays admitted
@@ -131,7 +138,11 @@ impl Version {
                 ask(console, &which, "verify", json!({"reason": why.reason, "gate": gate}), wait).await
             }
             Self::Rollback(act) => act.run(console, "rollback").await,
-            Self::Quarantine(act) => act.run(console, "quarantine").await,
+            Self::Quarantine { act: Act { which, why }, wait } => {
+                let path = format!("{}/quarantine", which.path());
+                let done = which.remote.api()?.post(&path, &json!({"reason": why.reason})).await?;
+                proved(console, &which, (done, "quarantine is set"), wait).await
+            }
             Self::Release(act) => act.run(console, "release").await,
             Self::AbortCanary(act) => act.run(console, "abort-canary").await,
             Self::Withdraw(act) => act.run(console, "withdraw").await,
@@ -173,6 +184,27 @@ async fn done(console: Console, which: &Which, act: &str, body: &Value) -> Resul
         console.line(format!("{act} of {}@{}: done at revision {}", which.agent, which.version, answer["revision"]));
     });
     Ok(Exit::Done)
+}
+
+/// Tells what was done; if told to wait, only once no router uses anything older, or the time is over.
+async fn proved(
+    console: Console,
+    which: &Which,
+    (mut done, said): (Value, &str),
+    wait: Proved,
+) -> Result<Exit, CliError> {
+    let said = format!("{said} on {}@{} (revision {})", which.agent, which.version, done["revision"]);
+    let (Some(limit), Some(revision)) = (wait.limit(), done["revision"].as_u64()) else {
+        console.result(&done, |console, _| console.line(said));
+        return Ok(Exit::Done);
+    };
+    if console.human() {
+        // Said before the wait: it holds from now on, whatever becomes of the proof.
+        console.line(said);
+    }
+    done["proof"] = revision::applied(console, &which.remote.api()?, revision, limit).await?;
+    console.result(&done, |console, done| revision::show(console, &done["proof"]));
+    Ok(revision::ended(&done["proof"]))
 }
 
 /// Asks for a run, and follows it if told to.

@@ -1,8 +1,13 @@
 //! Where the server listens.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use serde::Deserialize;
+
+use super::ConfigProblem;
 
 /// The HTTP API.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -24,7 +29,15 @@ pub struct GrpcConfig {
     pub listen: SocketAddr,
     /// Whether the listener describes its services to whoever asks.
     pub reflection: bool,
+    /// How long a new connection has for its greeting, in seconds.
+    pub greeting_seconds: u64,
+    /// After which silence a peer is asked whether it is still there, and how long it has to answer, in seconds. Routers
+    /// that died without a word are found by it.
+    pub keepalive_seconds: u64,
 }
+
+/// Longest patience with a peer.
+const MAX_SECONDS: u64 = 60;
 
 const HTTP_PORT: u16 = 8420;
 const GRPC_PORT: u16 = 8421;
@@ -54,11 +67,33 @@ impl GrpcConfig {
     pub fn any_port() -> Self {
         Self { listen: loopback(0), ..Self::default() }
     }
+
+    /// The time for a greeting.
+    #[must_use]
+    pub const fn greeting(&self) -> Duration {
+        Duration::from_secs(self.greeting_seconds)
+    }
+
+    /// The interval of pings.
+    #[must_use]
+    pub const fn keepalive(&self) -> Duration {
+        Duration::from_secs(self.keepalive_seconds)
+    }
+
+    pub(super) fn validate(&self) -> Vec<ConfigProblem> {
+        let seconds = [("greeting", self.greeting_seconds), ("keepalive", self.keepalive_seconds)];
+        let odd = seconds.into_iter().filter(|(_, seconds)| !(1..=MAX_SECONDS).contains(seconds));
+        odd.map(|(name, seconds)| {
+            let message = format!("`grpc.{name}_seconds` is {seconds}");
+            ConfigProblem::of(message, format!("give 1 to {MAX_SECONDS}"))
+        })
+        .collect()
+    }
 }
 
 impl Default for GrpcConfig {
     fn default() -> Self {
-        Self { listen: loopback(GRPC_PORT), reflection: true }
+        Self { listen: loopback(GRPC_PORT), reflection: true, greeting_seconds: 10, keepalive_seconds: 10 }
     }
 }
 

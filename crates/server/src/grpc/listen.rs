@@ -1,5 +1,7 @@
 //! The gRPC listener.
 
+use std::time::Duration;
+
 use ostiary_proto::{
     FILE_DESCRIPTOR_SET, admission::v1::admission_service_server::AdmissionServiceServer,
     jobs::v1::jobs_service_server::JobsServiceServer,
@@ -7,9 +9,11 @@ use ostiary_proto::{
 use ostiary_worker::jobs::MAX_RUN_BYTES;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Server, server::TcpIncoming};
+use tonic::transport::Server;
+use tonic_health::{ServingStatus, server::HealthReporter};
 
-use super::{AdmissionApi, JobsApi};
+use super::{AdmissionApi, JobsApi, greeting::Incoming};
+use crate::config::GrpcConfig;
 
 /// What one listener serves.
 pub struct Services {
@@ -17,8 +21,10 @@ pub struct Services {
     pub admission: AdmissionApi,
     /// For workers.
     pub jobs: JobsApi,
-    /// Whether it describes its services to whoever asks.
-    pub reflection: bool,
+    /// Patience with peers, and whether it describes its services to whoever asks.
+    pub config: GrpcConfig,
+    /// Whether routers are answered now: the view is filled and not stale.
+    pub answers: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// Serves until `stop` fires, then finishes what is under way.
@@ -30,18 +36,44 @@ pub async fn serve(
     services: Services,
     stop: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
-    let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_serving::<AdmissionServiceServer<AdmissionApi>>().await;
+    let (mut health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<JobsServiceServer<JobsApi>>().await;
+    let Services { admission, jobs, config, answers } = services;
+    let told = tell(&mut health, answers, stop.clone());
     // A deadline that the caller sends is honoured by the transport itself.
-    Server::builder()
+    let serving = Server::builder()
+        .http2_keepalive_interval(Some(config.keepalive()))
+        .http2_keepalive_timeout(Some(config.keepalive()))
         .add_service(health_service)
-        .add_optional_service(services.reflection.then(reflection))
-        .add_service(AdmissionServiceServer::new(services.admission).max_decoding_message_size(QUESTION))
-        .add_service(JobsServiceServer::new(services.jobs).max_encoding_message_size(2 * MAX_RUN_BYTES))
-        .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), stop.cancelled_owned())
-        .await
+        .add_optional_service(config.reflection.then(reflection))
+        .add_service(AdmissionServiceServer::new(admission).max_decoding_message_size(QUESTION))
+        .add_service(JobsServiceServer::new(jobs).max_encoding_message_size(2 * MAX_RUN_BYTES))
+        .serve_with_incoming_shutdown(Incoming::new(listener, config.greeting()), stop.cancelled_owned());
+    let (served, ()) = tokio::join!(serving, told);
+    served
 }
+
+/// How often is looked whether the view went stale, or fresh again.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Keeps what the health service says of the admission service true, for balancers and for routers that choose among us.
+async fn tell(health: &mut HealthReporter, answers: impl Fn() -> bool, stop: CancellationToken) {
+    let mut told = None;
+    while !stop.is_cancelled() {
+        let now = answers();
+        if told.replace(now) != Some(now) {
+            let status = if now { ServingStatus::Serving } else { ServingStatus::NotServing };
+            health.set_service_status(ADMISSION, status).await;
+            health.set_service_status("", status).await;
+        }
+        tokio::select! { () = tokio::time::sleep(LOOK) => {}, () = stop.cancelled() => {} }
+    }
+    // Streams that wait for news of our health would keep the listener from ending.
+    health.clear_service_status(ADMISSION).await;
+    health.clear_service_status("").await;
+}
+
+const ADMISSION: &str = <AdmissionServiceServer<AdmissionApi> as tonic::server::NamedService>::NAME;
 
 /// Largest question: ten fields of names and digests need a tenth of it.
 const QUESTION: usize = 16 << 10;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode};
-use ostiary_admission::View as _;
 
 use crate::app::App;
 
@@ -19,7 +18,7 @@ pub async fn live() -> &'static str {
     responses((status = 200, body = String), (status = 503, body = String))
 )]
 pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
-    if app.clock.now() < app.index.freshness().lease_until {
+    if app.answers() {
         (StatusCode::OK, "ready\n")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "the database was not read within the lease\n")

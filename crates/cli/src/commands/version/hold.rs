@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Which, Why};
+use super::{Proved, Which, Why, proved};
 use crate::{console::Console, error::CliError, exit::Exit};
 
 /// Sets or lifts holds on a version
@@ -27,6 +27,8 @@ pub(crate) enum Hold {
         /// Only on behalf of this consumer
         #[arg(long)]
         consumer: Option<String>,
+        #[command(flatten)]
+        wait: Proved,
     },
     /// Lifts a hold; only a person can
     Lift {
@@ -44,8 +46,8 @@ pub(crate) enum Hold {
 
 impl Hold {
     pub(super) async fn run(self, console: Console) -> Result<Exit, CliError> {
-        let (which, done, said) = match self {
-            Self::Set { which, why, kind, profile, interface, consumer } => {
+        match self {
+            Self::Set { which, why, kind, profile, interface, consumer, wait } => {
                 let scope = match (profile, interface, consumer) {
                     (Some(profile), _, _) => json!({"scope": "profile", "of": profile}),
                     (_, Some(interface), _) => json!({"scope": "interface", "of": interface}),
@@ -54,17 +56,17 @@ impl Hold {
                 };
                 let body = json!({"kind": kind, "scope": scope, "reason": why.reason});
                 let done = which.remote.api()?.post(&format!("{}/holds", which.path()), &body).await?;
-                (which, done, format!("hold `{kind}` is set"))
+                proved(console, &which, (done, &format!("hold `{kind}` is set")), wait).await
             }
             Self::Lift { which, why, id } => {
                 let path = format!("{}/holds/{id}/lift", which.path());
                 let done = which.remote.api()?.post(&path, &json!({"reason": why.reason})).await?;
-                (which, done, format!("hold `{id}` is lifted"))
+                console.result(&done, |console, done| {
+                    let (agent, version) = (&which.agent, &which.version);
+                    console.line(format!("hold `{id}` is lifted on {agent}@{version} (revision {})", done["revision"]));
+                });
+                Ok(Exit::Done)
             }
-        };
-        console.result(&done, |console, done| {
-            console.line(format!("{said} on {}@{} (revision {})", which.agent, which.version, done["revision"]));
-        });
-        Ok(Exit::Done)
+        }
     }
 }
