@@ -128,7 +128,7 @@ impl Index {
         batch: impl IntoIterator<Item = Change>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        self.apply(batch.into_iter().map(|change| (change, None)), revision)
+        self.publish_for(batch.into_iter().map(|change| (change, None)), revision)
     }
 
     /// The same, from entries as a stream brought them: the bytes of those that were not understood are remembered.
@@ -140,36 +140,16 @@ impl Index {
         batch: impl IntoIterator<Item = Sent>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        self.apply(batch.into_iter().map(writer::with_strange_bytes), revision)
+        self.publish_for(batch.into_iter().map(writer::with_strange_bytes), revision)
     }
 
-    /// Replaces everything that is known by a snapshot; who checks meanwhile sees each shard old or new.
+    /// The same, each change with the bytes of the entry that it stands in for, where it stands in for one.
     ///
     /// # Errors
     /// When the view is newer than `revision`.
-    pub fn replace(
+    pub fn publish_for(
         &self,
-        snapshot: impl IntoIterator<Item = Change>,
-        revision: Revision,
-    ) -> Result<Published, PublishError> {
-        self.exchange(snapshot.into_iter().map(|change| (change, None)), revision)
-    }
-
-    /// The same, from entries as a stream brought them.
-    ///
-    /// # Errors
-    /// When the view is newer than `revision`.
-    pub fn replace_sent(
-        &self,
-        snapshot: impl IntoIterator<Item = Sent>,
-        revision: Revision,
-    ) -> Result<Published, PublishError> {
-        self.exchange(snapshot.into_iter().map(writer::with_strange_bytes), revision)
-    }
-
-    fn apply(
-        &self,
-        batch: impl Iterator<Item = (Change, Option<Bytes>)>,
+        batch: impl IntoIterator<Item = (Change, Option<Bytes>)>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
         let mut writer = self.writer();
@@ -204,6 +184,30 @@ impl Index {
         // Last: who reads this revision sees every shard of it.
         self.revision.store(revision.0, Ordering::Release);
         Ok(published)
+    }
+
+    /// Replaces everything that is known by a snapshot; who checks meanwhile sees each shard old or new.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn replace(
+        &self,
+        snapshot: impl IntoIterator<Item = Change>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        self.exchange(snapshot.into_iter().map(|change| (change, None)), revision)
+    }
+
+    /// The same, from entries as a stream brought them.
+    ///
+    /// # Errors
+    /// When the view is newer than `revision`.
+    pub fn replace_sent(
+        &self,
+        snapshot: impl IntoIterator<Item = Sent>,
+        revision: Revision,
+    ) -> Result<Published, PublishError> {
+        self.exchange(snapshot.into_iter().map(writer::with_strange_bytes), revision)
     }
 
     fn exchange(

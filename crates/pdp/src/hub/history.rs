@@ -1,0 +1,58 @@
+//! Whom the last publishes concerned, and until when answers that were given before them may be used.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use jiff::Timestamp;
+use ostiary_admission::ViewScope;
+use ostiary_canon::Revision;
+
+/// Publishes that are remembered one by one.
+const MOST: usize = 4096;
+
+#[derive(Default)]
+pub(super) struct History {
+    past: VecDeque<Past>,
+    /// When the last answer ends that was given before something that is forgotten.
+    forgotten: Option<Timestamp>,
+}
+
+struct Past {
+    from: Revision,
+    to: Revision,
+    /// `None` is all.
+    namespaces: Option<BTreeSet<Box<str>>>,
+    answers_until: Timestamp,
+}
+
+// === impl History ===
+
+impl History {
+    pub(super) fn add(
+        &mut self,
+        (from, to): (Revision, Revision),
+        namespaces: Option<BTreeSet<Box<str>>>,
+        answers_until: Timestamp,
+    ) {
+        self.past.push_back(Past { from, to, namespaces, answers_until });
+        if self.past.len() > MOST
+            && let Some(oldest) = self.past.pop_front()
+        {
+            self.forgotten = self.forgotten.max(Some(oldest.answers_until));
+        }
+    }
+
+    /// When the last answer ends that was given before `revision` and about what it changed.
+    pub(super) fn answers_until(&self, revision: Revision) -> Option<Timestamp> {
+        self.at(revision).map_or(self.forgotten, |past| Some(past.answers_until))
+    }
+
+    /// Whether `revision` changed something in `scope`; what is forgotten may have.
+    pub(super) fn concerns(&self, revision: Revision, scope: &ViewScope) -> bool {
+        let namespaces = self.at(revision).and_then(|past| past.namespaces.as_ref());
+        namespaces.is_none_or(|namespaces| namespaces.iter().any(|namespace| scope.holds(namespace)))
+    }
+
+    fn at(&self, revision: Revision) -> Option<&Past> {
+        self.past.iter().rev().find(|past| past.from < revision && revision <= past.to)
+    }
+}

@@ -1,0 +1,239 @@
+//! Who watches, what it has applied, and until when it may decide on what it had before.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use jiff::Timestamp;
+use ostiary_admission::ViewScope;
+use ostiary_canon::Revision;
+
+/// Heads that one watcher may hold at the same time: a lease is a few heartbeats long. More are counted as one.
+const GRANTS: usize = 64;
+
+/// Copies without a stream that are told apart: each is kept for as long as its lease.
+const COPIES: usize = 4096;
+
+/// How far a revision has come: what `--wait` waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// Whether our own view has reached it.
+    pub reached: bool,
+    /// Watchers that said they decide on nothing older.
+    pub applied: usize,
+    /// Watchers that never said so, but whose leases on anything older are over.
+    pub lapsed: usize,
+    /// Watchers that may still decide on something older.
+    pub pending: Vec<Pending>,
+    /// When the last answer to a single question that rests on something older ends; `None` when it is over.
+    pub answers_until: Option<Timestamp>,
+}
+
+/// A watcher that may still decide on something older.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// What it calls itself; for a copy without a stream, its caller's name.
+    pub router_id: String,
+    /// What it watches.
+    pub scope: ViewScope,
+    /// Whether its stream is open.
+    pub connected: bool,
+    /// When that ends by itself.
+    pub granted_until: Timestamp,
+}
+
+/// All watchers, and those that are gone but whose leases live.
+#[derive(Default)]
+pub(crate) struct Watchers {
+    seats: Mutex<Vec<Arc<Seat>>>,
+}
+
+/// One watcher's place; its stream holds it open.
+pub(crate) struct Seat {
+    router_id: String,
+    scope: ViewScope,
+    book: Mutex<Book>,
+}
+
+/// Leaves the seat when the stream ends, however it ends.
+pub(crate) struct Seated(pub(crate) Arc<Seat>);
+
+struct Book {
+    connected: bool,
+    applied: Revision,
+    sent: Revision,
+    /// Heads that were sent: revision and lease, rising in both.
+    grants: VecDeque<(Revision, Timestamp)>,
+}
+
+/// An acknowledgement of what was never sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NeverSent;
+
+enum Standing {
+    Applied,
+    Lapsed,
+    Pending(Timestamp),
+    Unconcerned,
+}
+
+// === impl Proof ===
+
+impl Proof {
+    /// Whether nobody who asked or watched here may still decide on anything older.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.reached && self.pending.is_empty() && self.answers_until.is_none()
+    }
+}
+
+// === impl Watchers ===
+
+impl Watchers {
+    /// A new watcher that has everything up to `sent`.
+    pub(crate) fn seat(&self, router_id: String, scope: ViewScope, sent: Revision) -> Seated {
+        let book = Book { connected: true, applied: Revision(0), sent, grants: VecDeque::new() };
+        let seat = Arc::new(Seat { router_id, scope, book: Mutex::new(book) });
+        self.seats().push(Arc::clone(&seat));
+        Seated(seat)
+    }
+
+    /// A copy that was handed out and is never heard of again.
+    pub(crate) fn copied(&self, caller: &str, scope: &ViewScope, head: (Revision, Timestamp)) {
+        let mut seats = self.seats();
+        let copies = seats.iter().filter(|seat| !seat.book().connected).count();
+        // Past that many, the newest stands for this one too: it keeps the older revision and the longer lease.
+        if let Some(last) = seats.iter().rev().find(|seat| copies >= COPIES && seat.scope == *scope) {
+            let mut book = last.book();
+            let (revision, until) = book.grants.back().copied().unwrap_or(head);
+            book.grants = VecDeque::from([(revision.min(head.0), until.max(head.1))]);
+            return;
+        }
+        let book = Book {
+            connected: false,
+            applied: Revision(0),
+            sent: head.0,
+            grants: VecDeque::from([head]),
+        };
+        seats.push(Arc::new(Seat { router_id: caller.to_owned(), scope: scope.clone(), book: Mutex::new(book) }));
+    }
+
+    /// How many streams are open.
+    pub(crate) fn connected(&self) -> usize {
+        self.seats().iter().filter(|seat| seat.book().connected).count()
+    }
+
+    /// Forgets who is gone and may decide on nothing any more.
+    pub(crate) fn forget_lapsed(&self, now: Timestamp) {
+        self.seats().retain(|seat| {
+            let book = seat.book();
+            book.connected || book.grants.back().is_some_and(|(_, until)| now < *until)
+        });
+    }
+
+    /// How far `revision` has come among those whose scope `concerns` it.
+    pub(crate) fn proof(&self, revision: Revision, now: Timestamp, concerns: impl Fn(&ViewScope) -> bool) -> Proof {
+        let mut proof = Proof::default();
+        for seat in self.seats().iter().filter(|seat| concerns(&seat.scope)) {
+            let book = seat.book();
+            match book.standing(revision, now) {
+                Standing::Applied => proof.applied += 1,
+                Standing::Lapsed => proof.lapsed += 1,
+                Standing::Pending(granted_until) => proof.pending.push(Pending {
+                    router_id: seat.router_id.clone(),
+                    scope: seat.scope.clone(),
+                    connected: book.connected,
+                    granted_until,
+                }),
+                Standing::Unconcerned => {}
+            }
+        }
+        proof
+    }
+
+    fn seats(&self) -> MutexGuard<'_, Vec<Arc<Seat>>> {
+        self.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Seat ===
+
+impl Seat {
+    /// What the watcher calls itself.
+    pub(crate) fn router_id(&self) -> &str {
+        &self.router_id
+    }
+
+    /// Books that everything up to `revision` is on its way.
+    pub(crate) fn sent(&self, revision: Revision) {
+        let mut book = self.book();
+        book.sent = book.sent.max(revision);
+    }
+
+    /// Books a head before it leaves: from then on the watcher may decide on `revision` until `until`.
+    pub(crate) fn granted(&self, revision: Revision, until: Timestamp) {
+        let mut book = self.book();
+        book.sent = book.sent.max(revision);
+        if let Some(last) = book.grants.back_mut().filter(|(last, _)| *last == revision) {
+            last.1 = last.1.max(until);
+            return;
+        }
+        if book.grants.len() >= GRANTS {
+            // The older revision keeps standing for both: it is the one that a proof may wait for.
+            let (_, merged) = book.grants.remove(1).unwrap_or((revision, until));
+            if let Some(first) = book.grants.front_mut() {
+                first.1 = first.1.max(merged);
+            }
+        }
+        book.grants.push_back((revision, until));
+    }
+
+    /// The watcher decides on nothing older than `revision` any more. The same may be said twice, and late.
+    pub(crate) fn applied(&self, revision: Revision) -> Result<(), NeverSent> {
+        let mut book = self.book();
+        if revision > book.sent {
+            return Err(NeverSent);
+        }
+        book.applied = book.applied.max(revision);
+        book.raise_grants();
+        Ok(())
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        self.0.book().connected = false;
+    }
+}
+
+// === impl Book ===
+
+impl Book {
+    /// Leases of older heads go on, but for what is applied now.
+    fn raise_grants(&mut self) {
+        let mut raised: Option<Timestamp> = None;
+        while let Some((_, until)) = self.grants.pop_front_if(|(granted, _)| *granted <= self.applied) {
+            raised = raised.max(Some(until));
+        }
+        if let Some(until) = raised {
+            self.grants.push_front((self.applied, until));
+        }
+    }
+
+    fn standing(&self, revision: Revision, now: Timestamp) -> Standing {
+        if self.applied >= revision {
+            return Standing::Applied;
+        }
+        let older = self.grants.iter().filter(|(granted, _)| *granted < revision).map(|(_, until)| *until).max();
+        match older {
+            Some(until) if now < until => Standing::Pending(until),
+            Some(_) => Standing::Lapsed,
+            None => Standing::Unconcerned,
+        }
+    }
+}
