@@ -7,6 +7,7 @@ mod admission;
 mod database;
 mod listen;
 mod read;
+mod reports;
 mod tokens;
 mod worker;
 
@@ -21,6 +22,7 @@ use serde::Deserialize;
 pub use admission::AdmissionConfig;
 pub use database::DatabaseConfig;
 pub use listen::{GrpcConfig, HttpConfig};
+pub use reports::ReportsConfig;
 pub use tokens::{RolesOf, TokenConfig, TokenSecret};
 pub use worker::WorkerConfig;
 
@@ -37,6 +39,8 @@ pub struct Config {
     pub grpc: GrpcConfig,
     /// How routers are answered.
     pub admission: AdmissionConfig,
+    /// How long what routers told is kept.
+    pub reports: ReportsConfig,
     /// The worker inside the server.
     pub worker: WorkerConfig,
     /// Who may call.
@@ -78,6 +82,7 @@ impl Config {
             http: HttpConfig::any_port(),
             grpc: GrpcConfig::any_port(),
             admission: AdmissionConfig::default(),
+            reports: ReportsConfig::default(),
             worker: WorkerConfig::default(),
             tokens: Vec::new(),
             development_namespaces: BTreeSet::new(),
@@ -113,6 +118,7 @@ impl Config {
     fn validate(&self, place: &str) -> Vec<ConfigProblem> {
         let mut problems = self.admission.validate();
         problems.extend(self.grpc.validate());
+        problems.extend(self.reports.validate());
         problems.extend(self.worker.validate());
         problems.extend(tokens::validate(&self.tokens));
         for problem in &mut problems {

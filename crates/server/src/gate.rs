@@ -12,6 +12,7 @@ mod judge;
 pub mod lenience;
 mod measure;
 mod options;
+mod revalidate;
 mod run;
 mod statement;
 mod waived;
@@ -23,6 +24,7 @@ use ostiary_domain::{Conflict, Crashed, StoreError, ports::SignError};
 use crate::{app::App, recordings::RecordingsError};
 
 pub use admit::Clerk;
+pub use revalidate::Inspector;
 pub use run::RunError;
 
 /// Judges, signs, commits.

@@ -1,6 +1,7 @@
 //! The gRPC API: routers and workers.
 
 mod admission;
+mod drift;
 mod greeting;
 mod identity;
 mod jobs;
@@ -9,6 +10,7 @@ mod listen;
 use jiff::Timestamp;
 
 pub use admission::{AdmissionApi, Guard};
+pub use drift::DriftApi;
 pub use jobs::JobsApi;
 pub use listen::{Services, serve};
 

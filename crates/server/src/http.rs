@@ -8,6 +8,7 @@ pub mod agents;
 pub mod approvals;
 pub mod audit;
 pub mod bundles;
+pub mod drift;
 pub mod environments;
 pub mod events;
 pub mod evidence;
@@ -151,6 +152,8 @@ fn proof() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(evidence::report::report))
         .routes(routes!(evidence::run::run))
         .routes(routes!(evidence::vsa::vsa))
+        .routes(routes!(drift::reports::reports))
+        .routes(routes!(drift::outcomes::outcomes))
         .routes(routes!(events::list::list))
         .routes(routes!(webhooks::add::add, webhooks::list::list))
         .routes(routes!(webhooks::remove::remove))

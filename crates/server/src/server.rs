@@ -27,8 +27,8 @@ use crate::{
     driven::Driven,
     entropy::{Entropy, SystemEntropy},
     feed::{Feed, FeedError, FeedParts},
-    gate::Clerk,
-    grpc::{self, AdmissionApi, Guard, JobsApi},
+    gate::{Clerk, Inspector},
+    grpc::{self, AdmissionApi, DriftApi, Guard, JobsApi},
     http,
     jobs::LocalJobs,
     metrics::Metrics,
@@ -331,7 +331,13 @@ fn serve(tasks: &Tasks, app: &Arc<App>, listener: TcpListener, grpc: TcpListener
     let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
     let viewed = Arc::clone(app);
     let answers = Box::new(move || viewed.answers());
-    let services = grpc::Services { admission, jobs, config: app.config.grpc.clone(), answers };
+    let services = grpc::Services {
+        admission,
+        drift: DriftApi::new(Arc::clone(app)),
+        jobs,
+        config: app.config.grpc.clone(),
+        answers,
+    };
     let stop = tasks.stop().clone();
     tasks.spawn("grpc", async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
 }
@@ -366,6 +372,10 @@ fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
     let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
     tasks.spawn("clerk", async move {
         tokio::select! { () = clerk.work() => {}, () = stop.cancelled() => {} }
+    });
+    let (inspector, stop) = (Inspector::new(Arc::clone(app)), tasks.stop().clone());
+    tasks.spawn("inspector", async move {
+        tokio::select! { () = inspector.work() => {}, () = stop.cancelled() => {} }
     });
     let (courier, stop) = (Courier::new(Arc::clone(app)), tasks.stop().clone());
     tasks.spawn("courier", async move {

@@ -25,6 +25,8 @@ pub enum Act {
     Verify,
     /// Ask for admission.
     Check,
+    /// Tell what a dispatch saw, and how it went.
+    Report,
     /// Make namespaces, set their mode, put policies in force.
     Administer,
 }
@@ -33,7 +35,7 @@ pub enum Act {
 
 impl Act {
     /// All acts.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Read,
         Self::ReadEvidence,
         Self::ReadAudit,
@@ -44,6 +46,7 @@ impl Act {
         Self::Operate,
         Self::Verify,
         Self::Check,
+        Self::Report,
         Self::Administer,
     ];
 
@@ -61,6 +64,7 @@ impl Act {
             Self::Operate => "hold, quarantine, release or roll back",
             Self::Verify => "drive verification runs",
             Self::Check => "ask for admission",
+            Self::Report => "report what routers see",
             Self::Administer => "administer namespaces and policies",
         }
     }
@@ -85,10 +89,10 @@ pub const fn may(role: Role, act: Act) -> bool {
                 | Act::Operate
                 | Act::Check
         ),
-        Role::Router => matches!(act, Act::Check),
+        Role::Router => matches!(act, Act::Check | Act::Report),
         Role::Auditor => matches!(act, Act::Read | Act::ReadEvidence | Act::ReadAudit | Act::Check),
-        // An administrator is no worker: recordings come from who drove them.
-        Role::Admin => !matches!(act, Act::Verify),
+        // An administrator is neither worker nor router: recordings and reports come from who was there.
+        Role::Admin => !matches!(act, Act::Verify | Act::Report),
     }
 }
 
@@ -112,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_router_can_do_nothing_but_ask() {
-        assert_eq!(granted(Role::Router), [Act::Check]);
+    fn a_router_can_do_nothing_but_ask_and_report() {
+        assert_eq!(granted(Role::Router), [Act::Check, Act::Report]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ostiary_contract::{
 
 use super::{Config, ConfigProblem, DatabaseConfig, Section, TokenConfig};
 
-const SECTIONS: &str = "data_dir, database, http, grpc, admission, worker, tokens, development_namespaces";
+const SECTIONS: &str = "data_dir, database, http, grpc, admission, reports, worker, tokens, development_namespaces";
 
 /// The settings of a file; what is wrong is added to `problems` and the default stands in for it.
 pub(super) fn file(
@@ -92,6 +92,7 @@ impl Reader<'_> {
             "http" => self.read(&mut config.http, entry),
             "grpc" => self.read(&mut config.grpc, entry),
             "admission" => self.read(&mut config.admission, entry),
+            "reports" => self.read(&mut config.reports, entry),
             "worker" => self.read(&mut config.worker, entry),
             "development_namespaces" => self.read(&mut config.development_namespaces, entry),
             "tokens" => self.tokens(&mut config.tokens, &entry.node),

@@ -1,7 +1,8 @@
-//! The control plane's own look at the card, for the admission gate.
+//! The control plane's own look at the card, for the admission gate and for revalidations.
 
 use std::path::Path;
 
+use bytes::Bytes;
 use ostiary_canon::{Digest, json};
 use ostiary_contract::Environment;
 use ostiary_domain::gate::LiveCard;
@@ -31,13 +32,19 @@ pub(super) enum CardError {
 /// Most bytes of a card; the largest known ones have a hundredth of it.
 const CARD_BYTES: u64 = 1 << 20;
 
+/// A card as it is served now.
+pub(super) struct ServedCard {
+    pub(super) bytes: Bytes,
+    pub(super) digest: Digest,
+}
+
 // === impl Gatekeeper ===
 
 impl Gatekeeper {
     /// The card as it is served now; `None` when it could not be looked at.
     pub(super) async fn live_card(&self, environment: &[u8]) -> Result<Option<LiveCard>, GateError> {
         match look(environment, self.app.config.worker.environment_files.as_deref()).await {
-            Ok(digest) => Ok(Some(LiveCard { digest, fetched_at: self.app.store.now().await? })),
+            Ok(ServedCard { digest, .. }) => Ok(Some(LiveCard { digest, fetched_at: self.app.store.now().await? })),
             Err(error) => {
                 tracing::warn!(%error, "the card could not be looked at for an admission");
                 Ok(None)
@@ -46,7 +53,7 @@ impl Gatekeeper {
     }
 }
 
-async fn look(document: &[u8], root: Option<&Path>) -> Result<Digest, CardError> {
+pub(super) async fn look(document: &[u8], root: Option<&Path>) -> Result<ServedCard, CardError> {
     let environment = Environment::well_formed("environment.yaml", document)
         .map_err(|error| CardError::Environment(error.to_string()))?;
     let url = environment.a2a.as_ref().ok_or(CardError::NoAddress)?.card_url.value.clone();
@@ -59,7 +66,8 @@ async fn look(document: &[u8], root: Option<&Path>) -> Result<Digest, CardError>
     }
     let card = json::parse_strict(&fetched.body, json::Limits::DOCUMENT)
         .map_err(|error| CardError::Json(error.to_string()))?;
-    card_digest(&card).map_err(|error| CardError::Json(error.to_string()))
+    let digest = card_digest(&card).map_err(|error| CardError::Json(error.to_string()))?;
+    Ok(ServedCard { bytes: fetched.body, digest })
 }
 
 /// `host:port` as the URL names it.

@@ -93,6 +93,13 @@ pub(super) fn of_refusal(decision: &GateDecision, policy: Digest, now: Timestamp
     }
 }
 
+/// The fact that an admitted agent serves a card that nobody admitted; `kept` is the object that holds its bytes.
+pub(super) fn of_another_card(decision: &GateDecision, policy: Digest, kept: Digest, now: Timestamp) -> TestResult {
+    let mut fact = of_refusal(decision, policy, now);
+    fact.configuration.push(ResourceDescriptor::named("served-card", kept));
+    fact
+}
+
 /// What an admission rests on and is bounded by.
 pub(super) struct Grounds<'a> {
     pub(super) version: &'a Version,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostiary_proto::{
     FILE_DESCRIPTOR_SET, admission::v1::admission_service_server::AdmissionServiceServer,
-    jobs::v1::jobs_service_server::JobsServiceServer,
+    drift::v1::drift_service_server::DriftServiceServer, jobs::v1::jobs_service_server::JobsServiceServer,
 };
 use ostiary_worker::jobs::MAX_RUN_BYTES;
 use tokio::net::TcpListener;
@@ -12,13 +12,15 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-use super::{AdmissionApi, JobsApi, greeting::Incoming};
+use super::{AdmissionApi, DriftApi, JobsApi, drift::REPORT, greeting::Incoming};
 use crate::config::GrpcConfig;
 
 /// What one listener serves.
 pub struct Services {
     /// For routers.
     pub admission: AdmissionApi,
+    /// For what routers report.
+    pub drift: DriftApi,
     /// For workers.
     pub jobs: JobsApi,
     /// Patience with peers, and whether it describes its services to whoever asks.
@@ -38,7 +40,8 @@ pub async fn serve(
 ) -> Result<(), tonic::transport::Error> {
     let (mut health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<JobsServiceServer<JobsApi>>().await;
-    let Services { admission, jobs, config, answers } = services;
+    health.set_serving::<DriftServiceServer<DriftApi>>().await;
+    let Services { admission, drift, jobs, config, answers } = services;
     let told = tell(&mut health, answers, stop.clone());
     // A deadline that the caller sends is honoured by the transport itself.
     let serving = Server::builder()
@@ -47,6 +50,7 @@ pub async fn serve(
         .add_service(health_service)
         .add_optional_service(config.reflection.then(reflection))
         .add_service(AdmissionServiceServer::new(admission).max_decoding_message_size(QUESTION))
+        .add_service(DriftServiceServer::new(drift).max_decoding_message_size(REPORT))
         .add_service(JobsServiceServer::new(jobs).max_encoding_message_size(2 * MAX_RUN_BYTES))
         .serve_with_incoming_shutdown(Incoming::new(listener, config.greeting()), stop.cancelled_owned());
     let (served, ()) = tokio::join!(serving, told);

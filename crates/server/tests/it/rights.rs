@@ -50,6 +50,8 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "{agent}/versions/{version}/holds", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/holds", &[OPERATOR, ADMIN]),
     ("POST", "{agent}/versions/{version}/holds/none/lift", &[OPERATOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/drift-reports", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
+    ("GET", "{agent}/versions/{version}/outcomes", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "{agent}/versions/{version}/evidence", &[PUBLISHER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/evidence/none/envelope", &[PUBLISHER, STRANGER, OPERATOR, AUDITOR, ADMIN]),

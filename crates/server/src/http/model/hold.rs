@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub struct HoldView {
     /// Its id.
     pub id: String,
-    /// `route_disabled`, `canary_stopped` or `revalidating`.
+    /// `route_disabled`, `canary_stopped`, `revalidating` or `revalidating_for_all`.
     pub kind: String,
     /// For whom.
     pub scope: ScopeView,
