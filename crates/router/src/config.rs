@@ -2,10 +2,11 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use ostiary_admission::ViewScope;
 use ostiary_canon::dsse::Keyring;
 use tonic::transport::Endpoint;
 
-use crate::{downstream::Downstream, scope::WatchScope};
+use crate::downstream::Downstream;
 
 /// How a router finds its control plane, whom it believes, and how patient it is. Start from [`RouterConfig::new`].
 #[derive(Clone)]
@@ -15,7 +16,7 @@ pub struct RouterConfig {
     /// Bearer token of a router.
     pub token: Option<Token>,
     /// What is watched. A question about any other namespace is denied with NAMESPACE_FORBIDDEN.
-    pub scopes: Vec<WatchScope>,
+    pub scopes: Vec<ViewScope>,
     /// The keys that sign heads. Nothing is believed that none of them signed.
     pub trust: Keyring,
     /// The name under which operators see this router; unique in an installation.
@@ -63,7 +64,7 @@ pub enum ConfigError {
     NoScope,
     /// Two scopes cover the same namespace.
     #[error("scope `{0}` is covered twice; give `*` alone, or each namespace once")]
-    ScopeTwice(WatchScope),
+    ScopeTwice(ViewScope),
     /// Nobody could sign.
     #[error("no key is trusted, so no head could ever verify; give the control plane's public keys")]
     NoTrust,
@@ -96,7 +97,7 @@ impl RouterConfig {
         Self {
             endpoint,
             token: None,
-            scopes: vec![WatchScope::Everything],
+            scopes: vec![ViewScope::All],
             trust,
             router_id: router_id.into(),
             state_dir: None,
@@ -118,7 +119,7 @@ impl RouterConfig {
         }
         for (at, scope) in self.scopes.iter().enumerate() {
             let others = self.scopes.iter().enumerate().filter(|(other, _)| *other != at);
-            if others.map(|(_, other)| other).any(|other| other.overlaps(scope)) {
+            if others.map(|(_, other)| other).any(|other| overlap(other, scope)) {
                 return Err(ConfigError::ScopeTwice(scope.clone()));
             }
         }
@@ -149,6 +150,10 @@ impl Token {
         value.set_sensitive(true);
         Some(value)
     }
+}
+
+fn overlap(one: &ViewScope, two: &ViewScope) -> bool {
+    matches!((one, two), (ViewScope::All, _) | (_, ViewScope::All)) || one == two
 }
 
 impl fmt::Debug for Token {

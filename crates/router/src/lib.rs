@@ -4,11 +4,15 @@
 //! it can be told, then [`Dispatch`] for what it hands out.
 
 mod config;
+mod copy;
 mod dispatch;
 mod downstream;
+mod drift;
+mod outcomes;
 mod ports;
+#[cfg(test)]
+mod ports_for_tests;
 mod router;
-mod scope;
 mod signal;
 mod status;
 mod time;
@@ -17,11 +21,10 @@ mod view;
 pub use config::{ConfigError, InFlight, RouterConfig, Token};
 pub use dispatch::{Dispatch, Revoked};
 pub use downstream::Downstream;
-pub use ostiary_admission::{Decision, DecisionReason, Observed, Outcome, Query};
+pub use ostiary_admission::{Decision, DecisionReason, Observed, Outcome, Query, ViewScope};
 pub use ostiary_canon::{Digest, Revision, dsse::Keyring};
 pub use ports::{Entropy, Ports, System, Time};
 pub use router::{CouldNotDecide, Router};
-pub use scope::{NoScope, WatchScope};
 pub use signal::{Signal, Subject};
 pub use status::{Phase, ScopeStatus, Status};
 pub use time::{Bounds, Echoed, Range};

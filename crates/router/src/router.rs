@@ -2,14 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ostiary_admission::{Decision, Query};
+use ostiary_admission::{Decision, Query, ViewScope};
 use ostiary_canon::{Digest, Revision};
 
 use crate::{
     config::{ConfigError, RouterConfig},
     dispatch::{Dispatch, UnderWay},
     ports::Ports,
-    scope::WatchScope,
     signal::{Signal, Subject},
     status::{Phase, ScopeStatus, Status},
     time::Range,
@@ -151,7 +150,7 @@ impl Router {
 
     /// The scopes that are watched.
     #[must_use]
-    pub fn scopes(&self) -> &[WatchScope] {
+    pub fn scopes(&self) -> &[ViewScope] {
         &self.0.config.scopes
     }
 
@@ -160,6 +159,6 @@ impl Router {
     pub async fn stop(&self) {}
 
     fn view_of(&self, namespace: &str) -> Option<&ScopeView> {
-        self.0.views.iter().find(|view| view.scope.covers(namespace))
+        self.0.views.iter().find(|view| view.scope.holds(namespace))
     }
 }

@@ -72,6 +72,17 @@ impl Bounds {
         Self { boot: echo.received, earliest: old.earliest.min(new.earliest), latest: old.latest.max(new.latest) }
     }
 
+    /// What a statement of the control plane proves that it made at `at` and that is here at `boot`: its clock has reached
+    /// that. Where an echo said otherwise, the echo was wrong.
+    #[must_use]
+    pub fn not_before(&self, at: Timestamp, boot: i64) -> Self {
+        let (carried, at) = (self.carried(boot), nanos(at));
+        if at <= carried.earliest {
+            return *self;
+        }
+        Self { boot: boot.max(self.boot), earliest: at, latest: carried.latest.max(at) }
+    }
+
     /// The range at `boot`; for an instant before the last echo the range of the echo.
     #[must_use]
     pub fn at(&self, boot: i64) -> Range {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use jiff::Timestamp;
-use ostiary_admission::{AdmissionRecord, Decision, DecisionReason, Freshness, Index, Query, View as _, decide_dispatch};
+use ostiary_admission::{AdmissionRecord, Decision, DecisionReason, Freshness, Index, Query, View as _, ViewScope, decide_dispatch};
 use ostiary_canon::Revision;
 
-use crate::{scope::WatchScope, time::Bounds};
+use crate::time::Bounds;
 
 /// What is held of one scope.
 pub(crate) struct ScopeView {
-    pub(crate) scope: WatchScope,
+    pub(crate) scope: ViewScope,
     held: ArcSwap<Held>,
 }
 
@@ -48,7 +48,7 @@ pub enum Trouble {
 // === impl ScopeView ===
 
 impl ScopeView {
-    pub(crate) fn new(scope: WatchScope) -> Self {
+    pub(crate) fn new(scope: ViewScope) -> Self {
         Self { scope, held: ArcSwap::from_pointee(Held::nothing()) }
     }
 
