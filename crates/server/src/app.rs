@@ -8,7 +8,7 @@ use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
 use ostiary_verify::Harness;
 use tokio::sync::Semaphore;
 
-use crate::{auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, wake::Wake};
+use crate::{auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, snapshot::Keeper, wake::Wake};
 
 /// The parts of one server.
 pub struct App {
@@ -34,6 +34,8 @@ pub struct App {
     pub index: Arc<Index>,
     /// Keeps the index in step.
     pub feed: Arc<Feed>,
+    /// Keeps the index on disk.
+    pub keeper: Arc<Keeper>,
     /// Rings after commits, for the index.
     pub wake: Wake,
     /// Rings when a job was queued.

@@ -29,6 +29,7 @@ pub mod recordings;
 pub mod report;
 pub mod secret_file;
 pub mod server;
+pub mod snapshot;
 pub mod system;
 pub mod tasks;
 pub mod wake;

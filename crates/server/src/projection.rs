@@ -50,8 +50,11 @@ pub async fn changes(store: &dyn Store, keys: &Arc<Keyring>, told: Vec<Told>) ->
 
 /// Reads what admitted each of `told`, and verifies it.
 async fn projected(store: &dyn Store, keys: &Arc<Keyring>, told: Vec<Told>) -> Result<Vec<Change>, StoreError> {
-    let ids: Vec<EvidenceId> =
-        told.iter().filter_map(|told| told.version.state.admitted()).map(|a| a.authorization.evidence.clone()).collect();
+    let ids: Vec<EvidenceId> = told
+        .iter()
+        .filter_map(|told| told.version.state.admitted())
+        .map(|a| a.authorization.evidence.clone())
+        .collect();
     let few = ids.len() < FEW;
     let found = if ids.is_empty() { Vec::new() } else { store.evidence_in_bulk(ids).await? };
     let keys = Arc::clone(keys);

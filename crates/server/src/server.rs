@@ -10,7 +10,9 @@ use std::{
 
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
-use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Store, StoreError, ports::StorePorts};
+use ostiary_domain::{
+    Actor, Clock, Failpoints, NoFailpoints, Policy, Signer, Store, StoreError, ports::StorePorts,
+};
 use ostiary_verify::Harness;
 use ostiary_worker::{
     jobs::{Jobs, Pace, Runner, Worker},
@@ -34,6 +36,7 @@ use crate::{
     metrics::Metrics,
     recordings::{Recordings, RecordingsError},
     secret_file::{self, SecretFileError},
+    snapshot::{self, Claim, Keeper, KeeperParts},
     system::{EntropyIds, KeySigner, SystemClock},
     tasks::Tasks,
     wake::Wake,
@@ -47,6 +50,15 @@ pub struct Server {
     failpoints: Arc<dyn Failpoints>,
     runner: Option<Arc<dyn Runner>>,
     harness: Option<Harness>,
+}
+
+/// What this server alone has: its key, and what it remembers.
+struct Own {
+    key: SigningKey,
+    keys: Arc<Keyring>,
+    index: Arc<Index>,
+    snapshot: PathBuf,
+    claim: Option<Claim>,
 }
 
 /// A server that answers.
@@ -112,6 +124,9 @@ pub enum StartError {
 
 /// How long a stopping server waits for what is under way.
 const PATIENCE: Duration = Duration::from_secs(7);
+
+/// How long it writes its snapshot: seconds for a million versions.
+const KEEPING: Duration = Duration::from_secs(20);
 
 /// How long it waits for the database after that: a task that did not stop may hold a connection for ever.
 const CLOSING: Duration = Duration::from_secs(2);
@@ -196,7 +211,11 @@ impl Server {
         let files = self.config.worker.environment_files.clone();
         let runner = self.runner.clone().unwrap_or_else(|| Arc::new(JobRunner::new(files)));
         let runner: Arc<dyn Runner> = Arc::new(Driven { runner, failpoints: Arc::clone(&self.failpoints) });
-        let app = self.app(key, tokens, ids, store)?;
+        let keys = Arc::new(Keyring::trusting([key.verifying_key()]));
+        let snapshot = dir.join(snapshot::FILE);
+        let (index, claim) = Keeper::load(&snapshot, store.as_ref(), &keys).await;
+        let own = Own { key, keys, index: Arc::new(index), snapshot, claim };
+        let app = self.app(own, tokens, ids, store)?;
         app.feed.refresh().await?;
         let tasks = Tasks::default();
         let addresses = (address(&http), address(&grpc));
@@ -223,18 +242,28 @@ impl Server {
 
     fn app(
         self,
-        key: SigningKey,
+        own: Own,
         tokens: TokenTable,
         ids: Arc<EntropyIds>,
         store: Arc<dyn Store>,
     ) -> Result<Arc<App>, StartError> {
-        let (index, wake) = (Arc::new(Index::new()), Wake::default());
-        let keys = Jwks::of([&key.verifying_key()]);
+        let Own { key, keys, index, snapshot, claim } = own;
+        let wake = Wake::default();
+        let published = Jwks::of([&key.verifying_key()]);
+        let signer: Arc<dyn Signer> = Arc::new(KeySigner::new(key));
+        let keeper = KeeperParts {
+            path: snapshot,
+            index: Arc::clone(&index),
+            store: Arc::clone(&store),
+            clock: Arc::clone(&self.clock),
+            keys: Arc::clone(&keys),
+            signer: Arc::clone(&signer),
+        };
         let feed = Feed::new(FeedParts {
             store: Arc::clone(&store),
             index: Arc::clone(&index),
             clock: Arc::clone(&self.clock),
-            keys: Arc::new(Keyring::trusting([key.verifying_key()])),
+            keys,
             failpoints: Arc::clone(&self.failpoints),
             wake: wake.clone(),
             config: self.config.admission.clone(),
@@ -245,8 +274,9 @@ impl Server {
             store,
             clock: self.clock,
             ids,
-            signer: Arc::new(KeySigner::new(key)),
-            keys,
+            signer,
+            keys: published,
+            keeper: Arc::new(Keeper::new(keeper, claim)),
             tokens: Arc::new(tokens),
             harness: Arc::new(self.harness.unwrap_or_else(Harness::standard)),
             index,
@@ -296,6 +326,10 @@ impl Running {
         let Self { app, tasks, database, .. } = self;
         if !tasks.shut_down(PATIENCE).await {
             tracing::warn!("some tasks did not stop in time");
+        }
+        // The next start begins with what this one knew.
+        if tokio::time::timeout(KEEPING, app.keeper.keep()).await.is_err() {
+            tracing::warn!("the snapshot was not written in time; the next start reads more from the database");
         }
         drop(app);
         if tokio::time::timeout(CLOSING, database.close()).await.is_err() {
@@ -368,6 +402,10 @@ fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
     let (feed, stop) = (Arc::clone(&app.feed), tasks.stop().clone());
     tasks.spawn("feed", async move {
         tokio::select! { () = feed.run() => {}, () = stop.cancelled() => {} }
+    });
+    let (keeper, every, stop) = (Arc::clone(&app.keeper), app.config.admission.snapshot(), tasks.stop().clone());
+    tasks.spawn("snapshot", async move {
+        tokio::select! { () = keeper.run(every) => {}, () = stop.cancelled() => {} }
     });
     let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
     tasks.spawn("clerk", async move {

@@ -16,6 +16,8 @@ pub struct AdmissionConfig {
     pub poll_millis: u64,
     /// How long a question waits for the revision it asks for, in milliseconds.
     pub wait_millis: u64,
+    /// How often the index is written to disk when it changed, in seconds.
+    pub snapshot_seconds: u64,
 }
 
 /// Longest lease: the time in which a quarantine may be unknown to a server that is cut off from its database.
@@ -42,6 +44,12 @@ impl AdmissionConfig {
         Duration::from_millis(self.wait_millis)
     }
 
+    /// The interval of snapshots.
+    #[must_use]
+    pub const fn snapshot(&self) -> Duration {
+        Duration::from_secs(self.snapshot_seconds)
+    }
+
     pub(super) fn validate(&self) -> Vec<ConfigProblem> {
         let mut problems = Vec::new();
         if !(5..=MAX_LEASE_SECONDS).contains(&self.lease_seconds) {
@@ -56,6 +64,12 @@ impl AdmissionConfig {
                 "give at least 1 and at most a third of the lease, so that one lost poll does not end it",
             ));
         }
+        if self.snapshot_seconds < 10 {
+            problems.push(ConfigProblem::of(
+                format!("`admission.snapshot_seconds` is {}", self.snapshot_seconds),
+                "give at least 10; it only spares the next start some reading",
+            ));
+        }
         if self.wait() > Duration::from_secs(1) {
             problems.push(ConfigProblem::of(
                 format!("`admission.wait_millis` is {}", self.wait_millis),
@@ -67,8 +81,9 @@ impl AdmissionConfig {
 }
 
 impl Default for AdmissionConfig {
-    /// 15 s bounds a quarantine; 250 ms finds what another replica wrote; 50 ms is what a dispatch can wait.
+    /// 15 s bounds a quarantine; 250 ms finds what another replica wrote; 50 ms is what a dispatch can wait;
+    /// what changed within five minutes is soon read again.
     fn default() -> Self {
-        Self { lease_seconds: 15, poll_millis: 250, wait_millis: 50 }
+        Self { lease_seconds: 15, poll_millis: 250, wait_millis: 50, snapshot_seconds: 300 }
     }
 }

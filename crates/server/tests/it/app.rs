@@ -111,7 +111,13 @@ impl TestApp {
 
     /// Stops the server and starts it again on the same files.
     pub async fn restart(&mut self) {
+        self.restart_after(|_| {}).await;
+    }
+
+    /// The same; in between somebody touches its files.
+    pub async fn restart_after(&mut self, between: impl FnOnce(&Path)) {
         self.running.take().expect("runs").shutdown().await;
+        between(self.dir.path());
         self.boot().await;
     }
 

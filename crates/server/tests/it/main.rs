@@ -13,6 +13,7 @@ mod jobs;
 mod killed;
 mod openapi;
 mod rights;
+mod snapshot;
 mod summary;
 mod waivers;
 mod webhooks;
