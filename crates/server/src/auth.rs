@@ -71,6 +71,12 @@ impl Caller {
         }
     }
 
+    /// Whether the caller's rights reach into every namespace, those that are made later too.
+    #[must_use]
+    pub fn reaches_all(&self) -> bool {
+        matches!(self.inner.namespaces, Namespaces::All)
+    }
+
     /// Refuses an act that concerns no namespace.
     ///
     /// # Errors
