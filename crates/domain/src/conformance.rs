@@ -12,9 +12,11 @@ use crate::ports::{Store, StorePorts};
 pub mod audit;
 pub mod crash;
 pub mod doubles;
+pub mod drift;
 pub mod feed;
 pub mod grants;
 pub mod lifecycle;
+pub mod outcomes;
 pub mod queue;
 pub mod race;
 pub mod registry;
@@ -72,6 +74,13 @@ macro_rules! store_conformance {
                 two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
             grants: a_replica_keeps_one_row_and_makes_no_revision, a_silent_replica_is_forgotten_late;
             webhooks: a_receiver_is_claimed_once_and_moves_on, what_is_given_up_stays_visible, a_notice_is_told_once;
+            drift: a_report_is_taken_once, only_another_card_begins_a_revalidation, what_the_control_plane_sees_decides,
+                one_router_alone_takes_nothing_down, a_second_router_counts_while_nobody_can_look,
+                an_unfounded_reporter_is_heard_later, what_happened_meanwhile_counts,
+                a_look_that_was_overtaken_moves_nothing, reports_at_the_same_time_are_one_revalidation,
+                a_report_survives_every_failpoint, a_look_survives_every_failpoint,
+                another_machine_lifts_no_revalidation;
+            outcomes: a_window_counts_once_and_adds_up, sums_begin_and_end_in_time;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
                 a_moved_entry_is_found, a_refiled_entry_is_found, a_cut_chain_is_found;
             registry: rows_come_back_as_they_were_put, tokens_are_found_by_digest_until_revoked,
