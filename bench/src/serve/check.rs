@@ -7,13 +7,14 @@ use jiff::SignedDuration;
 use ostiary_admission::Index;
 use ostiary_canon::dsse::Keyring;
 use ostiary_domain::{Clock, NoFailpoints, ports::StorePorts};
+use ostiary_pdp::{Hub, Nobody};
 use ostiary_server::{
     RolesOf, TokenConfig,
     auth::{Role, TokenTable},
     config::AdmissionConfig,
     entropy::SystemEntropy,
     feed::{Feed, FeedParts},
-    grpc::{AdmissionApi, Guard},
+    grpc::{AdmissionApi, Guard, HubClock},
     metrics::Metrics,
     system::{EntropyIds, SystemClock},
     wake::Wake,
@@ -65,9 +66,9 @@ async fn feed(directory: &TempDir, index: &Arc<Index>, clock: &Arc<dyn Clock>) -
     let store = SqliteStore::open(&directory.path().join("ostiary.sqlite"), ports).await?;
     Ok(Arc::new(Feed::new(FeedParts {
         store: Arc::new(store),
-        index: Arc::clone(index),
+        hub: Arc::new(Hub::new(Arc::clone(index), Arc::new(HubClock(Arc::clone(clock))), Arc::new(Nobody))),
         clock: Arc::clone(clock),
-        keys: Keyring::default(),
+        keys: Arc::new(Keyring::default()),
         failpoints: Arc::new(NoFailpoints),
         wake: Wake::default(),
         config: AdmissionConfig::default(),

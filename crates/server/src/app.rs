@@ -5,10 +5,14 @@ use std::{sync::Arc, time::Duration};
 use ostiary_admission::{Index, View as _};
 use ostiary_canon::{Revision, dsse::Jwks};
 use ostiary_domain::{Clock, Failpoints, Ids, Policy, Signer, Store, StoreError};
+use ostiary_pdp::Hub;
 use ostiary_verify::Harness;
 use tokio::sync::Semaphore;
 
-use crate::{auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, snapshot::Keeper, wake::Wake};
+use crate::{
+    auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, snapshot::Keeper,
+    wake::Wake,
+};
 
 /// The parts of one server.
 pub struct App {
@@ -32,7 +36,9 @@ pub struct App {
     pub harness: Arc<Harness>,
     /// What routers are answered from.
     pub index: Arc<Index>,
-    /// Keeps the index in step.
+    /// The view with its streams: what the feed publishes into.
+    pub hub: Arc<Hub>,
+    /// Keeps the view in step.
     pub feed: Arc<Feed>,
     /// Keeps the index on disk.
     pub keeper: Arc<Keeper>,

@@ -1,4 +1,4 @@
-//! Keeps the admission index in step with the store: filled at start, refreshed after each commit and by polling.
+//! Keeps the view of routers in step with the store: filled at start, refreshed after each commit and by polling.
 //!
 //! The lease of the index starts when the last successful database read *began*. A server that cannot read its database
 //! therefore stops answering by itself, and a quarantine written elsewhere is bounded in time.
@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use ostiary_admission::{Index, PublishError};
 use ostiary_canon::{Revision, dsse::Keyring};
 use ostiary_domain::{Clock, Crashed, Failpoint, Failpoints, Store, StoreError};
+use ostiary_pdp::Hub;
 use tokio::sync::watch;
 
 use crate::{
@@ -18,15 +19,17 @@ use crate::{
     wake::{Waiter, Wake},
 };
 
-/// The feed of one index.
+/// The feed of one view.
 pub struct Feed {
     store: Arc<dyn Store>,
-    index: Arc<Index>,
+    hub: Arc<Hub>,
     clock: Arc<dyn Clock>,
     keys: Arc<Keyring>,
     failpoints: Arc<dyn Failpoints>,
     wake: Wake,
     reached: watch::Sender<Revision>,
+    /// Held by whoever refreshes: what was read first is published first.
+    refreshing: tokio::sync::Mutex<()>,
     config: AdmissionConfig,
 }
 
@@ -34,8 +37,8 @@ pub struct Feed {
 pub struct FeedParts {
     /// Where the truth is.
     pub store: Arc<dyn Store>,
-    /// The copy in memory.
-    pub index: Arc<Index>,
+    /// The copy in memory, and who watches it.
+    pub hub: Arc<Hub>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// The keys whose statements are believed.
@@ -71,8 +74,9 @@ impl Feed {
     /// A feed that has read nothing yet.
     #[must_use]
     pub fn new(parts: FeedParts) -> Self {
-        let FeedParts { store, index, clock, keys, failpoints, wake, config } = parts;
-        Self { store, index, clock, keys, failpoints, wake, reached: watch::Sender::new(Revision(0)), config }
+        let FeedParts { store, hub, clock, keys, failpoints, wake, config } = parts;
+        let (reached, refreshing) = (watch::Sender::new(Revision(0)), tokio::sync::Mutex::default());
+        Self { store, hub, clock, keys, failpoints, wake, reached, refreshing, config }
     }
 
     /// Reads everything that is new, and extends the lease.
@@ -80,24 +84,29 @@ impl Feed {
     /// # Errors
     /// When the store does not answer; the lease then stays as it is.
     pub async fn refresh(&self) -> Result<(), FeedError> {
+        let _alone = self.refreshing.lock().await;
         loop {
             let began = self.clock.now();
-            let found = self.store.changes_since(self.index.revision(), BATCH).await?;
+            let found = self.store.changes_since(self.index().revision(), BATCH).await?;
             self.between(found.reached)?;
             let changes = changes(self.store.as_ref(), &self.keys, found.told).await?;
-            self.index.publish(changes, found.reached)?;
+            self.hub.publish(changes, found.reached)?;
             self.reached.send_replace(found.reached);
             if !found.more {
                 let lease = SignedDuration::try_from(self.config.lease()).unwrap_or(SignedDuration::ZERO);
-                self.index.extend_lease(began.saturating_add(lease).unwrap_or(began));
+                self.index().extend_lease(began.saturating_add(lease).unwrap_or(began));
                 return Ok(());
             }
         }
     }
 
+    fn index(&self) -> &Index {
+        self.hub.index()
+    }
+
     /// The place where a commit is known and routers are not told yet. The first filling is no such place.
     fn between(&self, reached: Revision) -> Result<(), Crashed> {
-        let known = self.index.revision();
+        let known = self.index().revision();
         if known > Revision(0) && reached > known { self.failpoints.hit(Failpoint::IndexNotPublished) } else { Ok(()) }
     }
 
@@ -121,7 +130,7 @@ impl Feed {
 
     /// Waits until the index has reached `wanted`, at most `patience`; says whether it has.
     pub async fn reach(&self, wanted: Revision, patience: Duration) -> bool {
-        if self.index.revision() >= wanted {
+        if self.index().revision() >= wanted {
             return true;
         }
         let mut reached = self.reached.subscribe();

@@ -9,7 +9,7 @@ mod listen;
 
 use jiff::Timestamp;
 
-pub use admission::{AdmissionApi, Guard, HubClock, SignedHeads};
+pub use admission::{AdmissionApi, Guard, HubClock};
 pub use drift::DriftApi;
 pub use jobs::JobsApi;
 pub use listen::{Services, serve};

@@ -10,9 +10,8 @@ use std::{
 
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
-use ostiary_domain::{
-    Actor, Clock, Failpoints, NoFailpoints, Policy, Signer, Store, StoreError, ports::StorePorts,
-};
+use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Signer, Store, StoreError, ports::StorePorts};
+use ostiary_pdp::Hub;
 use ostiary_verify::Harness;
 use ostiary_worker::{
     jobs::{Jobs, Pace, Runner, Worker},
@@ -26,11 +25,13 @@ use crate::{
     config::{Config, RolesOf, TokenConfig},
     courier::Courier,
     database::{Database, DatabaseError},
+    drift,
     driven::Driven,
     entropy::{Entropy, SystemEntropy},
     feed::{Feed, FeedError, FeedParts},
     gate::{Clerk, Inspector},
-    grpc::{self, AdmissionApi, DriftApi, Guard, JobsApi},
+    grpc::{self, AdmissionApi, DriftApi, Guard, HubClock, JobsApi},
+    heads::Heads,
     http,
     jobs::LocalJobs,
     metrics::Metrics,
@@ -259,9 +260,12 @@ impl Server {
             keys: Arc::clone(&keys),
             signer: Arc::clone(&signer),
         };
+        let heads = Arc::new(Heads::new(Arc::clone(&signer)));
+        let clock = Arc::new(HubClock(Arc::clone(&self.clock)));
+        let hub = Arc::new(Hub::new(Arc::clone(&index), clock, heads));
         let feed = Feed::new(FeedParts {
             store: Arc::clone(&store),
-            index: Arc::clone(&index),
+            hub: Arc::clone(&hub),
             clock: Arc::clone(&self.clock),
             keys,
             failpoints: Arc::clone(&self.failpoints),
@@ -280,6 +284,7 @@ impl Server {
             tokens: Arc::new(tokens),
             harness: Arc::new(self.harness.unwrap_or_else(Harness::standard)),
             index,
+            hub,
             feed: Arc::new(feed),
             wake,
             work: Wake::default(),
@@ -360,8 +365,15 @@ fn serve(tasks: &Tasks, app: &Arc<App>, listener: TcpListener, grpc: TcpListener
     let stop = tasks.stop().clone();
     tasks.spawn("http", http::listen::serve(listener, router, stop));
     let guard = Guard { tokens: Arc::clone(&app.tokens), metrics: Arc::clone(&app.metrics) };
-    let admission = AdmissionApi::guarded(Arc::clone(&app.index), Arc::clone(&app.clock), guard)
-        .fed_by(Arc::clone(&app.feed), app.config.admission.wait());
+    let (sightings, observer) = drift::observed(app);
+    let stop = tasks.stop().clone();
+    tasks.spawn("observer", async move {
+        tokio::select! { () = observer.work() => {}, () = stop.cancelled() => {} }
+    });
+    let admission = AdmissionApi::over(Arc::clone(&app.hub), guard)
+        .fed_by(Arc::clone(&app.feed), app.config.admission.wait())
+        .watched_by(Arc::new(sightings))
+        .until(tasks.stop().clone());
     let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
     let viewed = Arc::clone(app);
     let answers = Box::new(move || viewed.answers());
@@ -402,6 +414,10 @@ fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
     let (feed, stop) = (Arc::clone(&app.feed), tasks.stop().clone());
     tasks.spawn("feed", async move {
         tokio::select! { () = feed.run() => {}, () = stop.cancelled() => {} }
+    });
+    let (hub, stop) = (Arc::clone(&app.hub), tasks.stop().clone());
+    tasks.spawn("hub", async move {
+        tokio::select! { () = hub.run() => {}, () = stop.cancelled() => {} }
     });
     let (keeper, every, stop) = (Arc::clone(&app.keeper), app.config.admission.snapshot(), tasks.stop().clone());
     tasks.spawn("snapshot", async move {

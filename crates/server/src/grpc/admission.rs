@@ -1,15 +1,16 @@
 //! `AdmissionService` as this server serves it: the decision point over our hub, behind our tokens and counters, made
-//! fresher by our feed, with heads that our key signs.
+//! fresher by our feed.
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
+use futures::StreamExt as _;
 use jiff::Timestamp;
-use ostiary_admission::{Decision, HEAD_PAYLOAD_TYPE, Head, Index, Query, ViewScope};
+use ostiary_admission::{Decision, Index, Query, ViewScope};
 use ostiary_canon::Revision;
-use ostiary_domain::{Clock, Signer};
+use ostiary_domain::Clock;
 use ostiary_pdp::{Api, Hub};
 use ostiary_proto::admission::v1::{self as wire, admission_service_server::AdmissionService};
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming, metadata::MetadataMap};
 
 use super::identity;
@@ -22,7 +23,10 @@ use crate::{
 
 /// Answers routers.
 #[derive(Clone, Debug)]
-pub struct AdmissionApi(Api);
+pub struct AdmissionApi {
+    api: Api,
+    stop: CancellationToken,
+}
 
 /// What stands in front of the decision in a real server, and what counts behind it.
 #[derive(Clone)]
@@ -37,10 +41,6 @@ pub struct Guard {
 #[derive(Clone, Debug)]
 pub struct HubClock(pub Arc<dyn Clock>);
 
-/// Heads signed by the server's key.
-#[derive(Clone, Debug)]
-pub struct SignedHeads(pub Arc<dyn Signer>);
-
 struct Fresher {
     feed: Arc<Feed>,
     patience: Duration,
@@ -53,33 +53,42 @@ impl AdmissionApi {
     #[must_use]
     pub fn bare(index: Arc<Index>, clock: Arc<dyn Clock>) -> Self {
         let hub = Hub::new(index, Arc::new(HubClock(clock)), Arc::new(ostiary_pdp::Nobody));
-        Self(Api::new(Arc::new(hub)))
+        Self::of(Api::new(Arc::new(hub)))
     }
 
     /// The decision behind tokens and counters, over an index alone: nothing can be watched.
     #[must_use]
     pub fn guarded(index: Arc<Index>, clock: Arc<dyn Clock>, guard: Guard) -> Self {
-        let Self(api) = Self::bare(index, clock);
-        Self::over(Arc::clone(api.hub()), guard)
+        Self::over(Arc::clone(Self::bare(index, clock).api.hub()), guard)
     }
 
     /// All of it over a hub, as it ships; without a feed an answer is never fresher than the index.
     #[must_use]
     pub fn over(hub: Arc<Hub>, guard: Guard) -> Self {
         let guard = Arc::new(guard);
-        Self(Api::new(hub).guarded_by(Arc::clone(&guard) as _).counted_by(guard))
+        Self::of(Api::new(hub).guarded_by(Arc::clone(&guard) as _).counted_by(guard))
     }
 
     /// The same, able to wait for a revision that the index has not reached yet.
     #[must_use]
     pub fn fed_by(self, feed: Arc<Feed>, patience: Duration) -> Self {
-        Self(self.0.freshened_by(Arc::new(Fresher { feed, patience })))
+        Self { api: self.api.freshened_by(Arc::new(Fresher { feed, patience })), ..self }
     }
 
     /// The same, telling `mismatches` who holds another card than the admitted one.
     #[must_use]
     pub fn watched_by(self, mismatches: Arc<dyn ostiary_pdp::Mismatches>) -> Self {
-        Self(self.0.watched_by(mismatches))
+        Self { api: self.api.watched_by(mismatches), ..self }
+    }
+
+    /// The same; its streams end when `stop` fires, or a stopping server would wait for routers that never leave.
+    #[must_use]
+    pub fn until(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
+    }
+
+    fn of(api: Api) -> Self {
+        Self { api, stop: CancellationToken::new() }
     }
 }
 
@@ -89,21 +98,21 @@ impl AdmissionService for AdmissionApi {
         &self,
         request: Request<wire::CheckAdmissionRequest>,
     ) -> Result<Response<wire::CheckAdmissionResponse>, Status> {
-        self.0.check_admission(request).await
+        self.api.check_admission(request).await
     }
 
     async fn batch_check_admission(
         &self,
         request: Request<wire::BatchCheckAdmissionRequest>,
     ) -> Result<Response<wire::BatchCheckAdmissionResponse>, Status> {
-        self.0.batch_check_admission(request).await
+        self.api.batch_check_admission(request).await
     }
 
     async fn resolve_version(
         &self,
         request: Request<wire::ResolveVersionRequest>,
     ) -> Result<Response<wire::ResolveVersionResponse>, Status> {
-        self.0.resolve_version(request).await
+        self.api.resolve_version(request).await
     }
 
     type WatchAdmissionsStream = ostiary_pdp::WatchStream;
@@ -112,7 +121,8 @@ impl AdmissionService for AdmissionApi {
         &self,
         request: Request<Streaming<wire::WatchAdmissionsRequest>>,
     ) -> Result<Response<Self::WatchAdmissionsStream>, Status> {
-        self.0.watch_admissions(request).await
+        let watch = self.api.watch_admissions(request).await?;
+        Ok(watch.map(|stream| Box::pin(stream.take_until(self.stop.clone().cancelled_owned())) as _))
     }
 
     type GetSnapshotStream = ostiary_pdp::SnapshotStream;
@@ -121,7 +131,7 @@ impl AdmissionService for AdmissionApi {
         &self,
         request: Request<wire::GetSnapshotRequest>,
     ) -> Result<Response<Self::GetSnapshotStream>, Status> {
-        self.0.get_snapshot(request).await
+        self.api.get_snapshot(request).await
     }
 }
 
@@ -165,15 +175,6 @@ impl ostiary_pdp::Decided for Guard {
 impl ostiary_pdp::Clock for HubClock {
     fn now(&self) -> Timestamp {
         self.0.now()
-    }
-}
-
-// === impl SignedHeads ===
-
-impl ostiary_pdp::HeadSource for SignedHeads {
-    fn signed(&self, head: &Head) -> Option<Bytes> {
-        let signed = self.0.sign(HEAD_PAYLOAD_TYPE, &head.payload());
-        signed.inspect_err(|error| tracing::error!(%error, scope = %head.scope, "a head of the view is not signed")).ok()
     }
 }
 

@@ -79,8 +79,8 @@ async fn tell(health: &mut HealthReporter, answers: impl Fn() -> bool, stop: Can
 
 const ADMISSION: &str = <AdmissionServiceServer<AdmissionApi> as tonic::server::NamedService>::NAME;
 
-/// Largest question: ten fields of names and digests need a tenth of it.
-const QUESTION: usize = 16 << 10;
+/// Largest question: a batch of a hundred, each ten fields of names and digests.
+const QUESTION: usize = 256 << 10;
 
 fn reflection()
 -> tonic_reflection::server::v1::ServerReflectionServer<impl tonic_reflection::server::v1::ServerReflection> {

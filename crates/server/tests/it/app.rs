@@ -19,7 +19,8 @@ use ostiary_proto::admission::v1::{
 };
 use ostiary_record::Gate;
 use ostiary_server::{
-    Config, RolesOf, Running, Server, TokenConfig, app::App, entropy::SeededEntropy, system::ManualClock,
+    Config, RolesOf, Running, Server, TokenConfig, app::App, entropy::SeededEntropy, snapshot::FILE,
+    system::ManualClock,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -112,6 +113,12 @@ impl TestApp {
     /// Stops the server and starts it again on the same files.
     pub async fn restart(&mut self) {
         self.restart_after(|_| {}).await;
+    }
+
+    /// The same without the snapshot: everything is read and verified anew.
+    pub async fn restart_from_database(&mut self) {
+        let forget = |dir: &Path| std::fs::remove_file(dir.join(FILE)).expect("a stopped server leaves its snapshot");
+        self.restart_after(forget).await;
     }
 
     /// The same; in between somebody touches its files.

@@ -205,18 +205,20 @@ async fn router_is_told_what_is_signed_and_no_forged_copy_of_it() {
 
     let other = Digest::of(b"another card").to_string();
     forge(&app, &honest.card_digest, &other).await;
-    app.restart().await;
     let asked = CheckAdmissionRequest { card_digest: other.clone(), ..honest.clone() };
+    app.restart().await;
+    assert_eq!(app.reason(asked.clone()).await, "CARD_DIGEST_MISMATCH", "the snapshot is what was signed");
+    app.restart_from_database().await;
     assert_eq!(app.reason(asked).await, "SIGNATURE_INVALID");
     forge(&app, &other, &honest.card_digest).await;
 
     let profile = "a2a-jsonrpc-1.0/admin/root";
     forge(&app, PROFILE, profile).await;
-    app.restart().await;
+    app.restart_from_database().await;
     let asked = CheckAdmissionRequest { profile: profile.to_owned(), ..honest.clone() };
     assert_eq!(app.reason(asked).await, "SIGNATURE_INVALID");
     forge(&app, profile, PROFILE).await;
 
-    app.restart().await;
+    app.restart_from_database().await;
     assert_eq!(app.reason(honest).await, "ALLOWED", "the copy that agrees is believed again");
 }

@@ -22,16 +22,12 @@ fn used(app: &TestApp) -> bool {
     app.app().keeper.age(app.now()).is_some()
 }
 
-fn forget(dir: &Path) {
-    fs::remove_file(dir.join(FILE)).expect("a stopped server leaves its snapshot");
-}
-
 /// Restarts with what `spoil` makes of the file: it must be left alone, and the view be what the database says.
 async fn is_ignored(app: &mut TestApp, spoil: impl FnOnce(&Path)) {
     app.restart_after(spoil).await;
     assert!(!used(app), "the file was believed");
     let told = view(app);
-    app.restart_after(forget).await;
+    app.restart_from_database().await;
     assert_eq!(told, view(app));
 }
 
@@ -45,7 +41,7 @@ async fn a_restart_with_the_snapshot_gives_the_same_view_as_one_without() {
     assert!(used(&app));
     assert_eq!(view(&app), before);
     assert_eq!(app.reason(question.clone()).await, "ALLOWED");
-    app.restart_after(forget).await;
+    app.restart_from_database().await;
     assert!(!used(&app));
     assert_eq!(view(&app), before);
     assert_eq!(app.reason(question).await, "ALLOWED");
