@@ -140,7 +140,8 @@ pub struct Background {
     pub siblings: Vec<Version>,
     /// The revalidation of the reported try, if one is open.
     pub open: Option<Revalidation>,
-    /// Whether somebody else reported the same digest since the open revalidation began.
+    /// Whether the reporter and somebody else are witnesses of the same digest since the open revalidation began; the
+    /// [`observer`] is none.
     pub seconded: bool,
     /// When a report of this reporter about this try was last found to be nothing.
     pub unfounded: Option<Timestamp>,
@@ -163,6 +164,13 @@ pub const MOST_REPORTS: u32 = 60;
 #[must_use]
 pub fn revalidator() -> Actor {
     Actor::machine("ostiary-revalidation")
+}
+
+/// Our own decision point, which is told of cards in questions. It does not say by whom, so it is no witness: one caller
+/// could be the router that reports, too.
+#[must_use]
+pub fn observer() -> Actor {
+    Actor::machine("ostiary-pdp")
 }
 
 // === impl DriftKind ===

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     drift::{
         Claim, Conclusion, DriftAction, DriftFinding, DriftKind, DriftReported, Look, Looked, MOST_REPORTS,
-        NewDriftReport, Revalidation, Saw, Sighting, UNFOUNDED_FOR, revalidator,
+        NewDriftReport, Revalidation, Saw, Sighting, UNFOUNDED_FOR, observer, revalidator,
     },
     evidence::{NewEvidence, Standing},
     failpoint::Failpoint,
@@ -256,6 +256,8 @@ pub async fn a_second_router_counts_while_nobody_can_look(bench: &dyn Bench) {
     assert!(matches!(again, Looked::Again { revision: None, .. }), "{again:?}");
     assert_eq!(tell(&world, "router-3", other_card()).await.action, DriftAction::Revalidating, "the same router");
     let elsewhere = Digest::of(b"a third card");
+    let own = observer().name;
+    assert_eq!(tell(&world, &own, other_card()).await.action, DriftAction::Revalidating, "it may be the same router");
     assert_eq!(tell(&world, "router-4", elsewhere).await.action, DriftAction::Revalidating, "another finding");
     assert_eq!(tell(&world, "router-5", other_card()).await.action, DriftAction::RevalidatingForAll);
     assert_eq!(holds(&world, &key).await, both);

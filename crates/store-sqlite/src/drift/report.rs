@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use ostiary_canon::{AgentId, Digest, VersionLabel};
 use ostiary_domain::{
     Actor, Attempt, Conflict, DriftReportId, Moment, StoreError, VersionRef,
-    drift::{Conclusion, DriftAction, DriftReport, DriftReported, NewDriftReport, RATE_WINDOW, Revalidation},
+    drift::{Conclusion, DriftAction, DriftReport, DriftReported, NewDriftReport, RATE_WINDOW, Revalidation, observer},
 };
 
 use crate::{
@@ -88,17 +88,22 @@ pub(super) async fn others(
     (open, card): (&Revalidation, &Digest),
     by: &Actor,
 ) -> Result<bool, StoreError> {
-    let key = &open.version;
+    if *by == observer() {
+        return Ok(false);
+    }
+    let (key, no_witness) = (&open.version, observer().name);
     let (agent, label, attempt) = (key.agent.as_str(), key.label.as_str(), key.attempt.0);
     let (card, reporter, since) = (card.to_string(), by.name.as_str(), int(open.since.revision.0));
     let query = sqlx::query_scalar!(
         "SELECT count(*) FROM drift_reports
-         WHERE agent = ? AND label = ? AND attempt = ? AND other_card = ? AND reporter <> ? AND taken_revision >= ?",
+         WHERE agent = ? AND label = ? AND attempt = ? AND other_card = ?
+           AND reporter NOT IN (?, ?) AND taken_revision >= ?",
         agent,
         label,
         attempt,
         card,
         reporter,
+        no_witness,
         since
     );
     let found = query.fetch_one(db.conn()).await;
@@ -109,15 +114,17 @@ pub(super) async fn others(
 pub(super) async fn seconded(mut db: Db<'_>, open: &Revalidation) -> Result<bool, StoreError> {
     let key = &open.version;
     let (agent, label, attempt) = (key.agent.as_str(), key.label.as_str(), key.attempt.0);
-    let since = int(open.since.revision.0);
+    let (since, no_witness) = (int(open.since.revision.0), observer().name);
     let query = sqlx::query_scalar!(
         "SELECT other_card FROM drift_reports
-         WHERE agent = ? AND label = ? AND attempt = ? AND action = 'revalidating' AND taken_revision >= ?
+         WHERE agent = ? AND label = ? AND attempt = ? AND action = 'revalidating'
+           AND taken_revision >= ? AND reporter <> ?
          GROUP BY other_card HAVING count(DISTINCT reporter) > 1",
         agent,
         label,
         attempt,
-        since
+        since,
+        no_witness
     );
     let found = query.fetch_all(db.conn()).await;
     Ok(!db.ok(found)?.is_empty())
