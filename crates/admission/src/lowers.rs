@@ -107,7 +107,9 @@ fn weaker(old: &Evidence, new: &Evidence) -> bool {
         && old.verified_at <= new.verified_at
         && new.expires_at <= old.expires_at
         && new.profiles.iter().all(|grant| {
-            old.grant(grant.profile.as_str()).is_some_and(|granted| grant.expires_at <= granted.expires_at)
+            // Of two grants of one profile the first counts, as it does in a decision.
+            let end = |evidence: &Evidence| evidence.grant(grant.profile.as_str()).map(|grant| grant.expires_at);
+            end(old).is_some_and(|until| end(new) <= Some(until))
         })
 }
 
@@ -117,7 +119,9 @@ fn covers(hold: &Hold, record: &AdmissionRecord, was: &Hold, old: &AdmissionReco
     let card = |record: &AdmissionRecord| record.evidence.as_ref().map(|evidence| evidence.card_digest);
     let kind = match (hold.kind, was.kind) {
         (kind, _) if unconditional(kind) => true,
-        (HoldKind::CanaryStopped, HoldKind::CanaryStopped) => record.state == State::Canary || old.state != State::Canary,
+        (HoldKind::CanaryStopped, HoldKind::CanaryStopped) => {
+            record.state == State::Canary || old.state != State::Canary
+        }
         // Who sees another card than the admitted one: only the same card makes the same people.
         (HoldKind::Revalidating, HoldKind::Revalidating) => card(record) == card(old),
         _ => false,

@@ -24,10 +24,7 @@ pub struct Resolved<'r> {
 /// The query's version and digests are not looked at. The same key gets the same version as long as the canary and its
 /// weight stay; without a key a canary is never chosen. Whether the chosen one may be called is another question.
 #[must_use]
-pub fn resolve<'r>(
-    versions: impl IntoIterator<Item = &'r AdmissionRecord>,
-    query: &Query<'_>,
-) -> Option<Resolved<'r>> {
+pub fn resolve<'r>(versions: impl IntoIterator<Item = &'r AdmissionRecord>, query: &Query<'_>) -> Option<Resolved<'r>> {
     let (mut canary, mut active): (Option<&AdmissionRecord>, Option<&AdmissionRecord>) = (None, None);
     for record in versions.into_iter().filter(|record| record.agent.as_str() == query.agent) {
         let place = match record.state {
