@@ -83,8 +83,9 @@ impl Api {
 
     /// The scope that a text names, and the name of who may copy it.
     fn may_copy(&self, metadata: &MetadataMap, scope: &str) -> Result<(ViewScope, String), Status> {
-        let scope: ViewScope =
-            scope.parse().map_err(|error: ostiary_admission::UnknownScope| Status::invalid_argument(error.to_string()))?;
+        let scope: ViewScope = scope
+            .parse()
+            .map_err(|error: ostiary_admission::UnknownScope| Status::invalid_argument(error.to_string()))?;
         let name = self.guard.may_copy(metadata, &scope)?;
         Ok((scope, name))
     }

@@ -21,8 +21,8 @@ use std::{
 use bytes::Bytes;
 use jiff::Timestamp;
 use ostiary_admission::{
-    AdmissionRecord, Change, Decision, Frozen, Index, PublishError, Published, Query, Subject, View as _,
-    ViewScope, lowers, lowers_enforcement,
+    AdmissionRecord, Change, Decision, Frozen, Index, PublishError, Published, Query, Subject, View as _, ViewScope,
+    lowers, lowers_enforcement,
     wire::{self, Sent, Strange},
 };
 use ostiary_canon::Revision;
@@ -40,7 +40,7 @@ pub(crate) use self::{
 use crate::{
     grants::Grants,
     ports::{Clock, HeadSource},
-    watchers::{Proof, Watchers},
+    watchers::{Floor, Proof, Watchers},
 };
 
 /// The view, its trees and its streams.
@@ -197,6 +197,15 @@ impl Hub {
         Proof { reached: self.index.revision() >= revision, answers_until, ..proof }
     }
 
+    /// What holds for every revision up to the view's: cheaper to tell others than a proof for each.
+    #[must_use]
+    pub fn floor(&self) -> Floor {
+        let now = self.now();
+        let state = self.state();
+        let floor = self.watchers.floor(self.index.revision(), now);
+        Floor { answers_until: state.history.all_answers_until(), ..floor }
+    }
+
     /// Numbers for an operator.
     #[must_use]
     pub fn counters(&self) -> HubCounters {
@@ -238,11 +247,7 @@ impl Hub {
         state.channels.values_mut().for_each(|channel| channel.beat(&*self.heads, moment));
     }
 
-    fn apply(
-        &self,
-        batch: Vec<(Change, Option<Bytes>)>,
-        revision: Revision,
-    ) -> Result<Published, PublishError> {
+    fn apply(&self, batch: Vec<(Change, Option<Bytes>)>, revision: Revision) -> Result<Published, PublishError> {
         let mut state = self.state();
         let from = self.index.revision();
         if batch.is_empty() && from == revision {

@@ -16,4 +16,4 @@ mod watchers;
 pub use api::{Api, SnapshotStream, WatchStream};
 pub use hub::{Hub, HubCounters};
 pub use ports::{Clock, Decided, Freshen, Guard, HeadSource, Mismatches, Nobody};
-pub use watchers::{Pending, Proof};
+pub use watchers::{Floor, Pending, Proof};

@@ -43,6 +43,23 @@ pub struct Pending {
     pub granted_until: Timestamp,
 }
 
+/// What holds for every revision up to the view's, whatever it changed: what one replica tells the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// Our own view's revision.
+    pub view: Revision,
+    /// No watcher decides on anything older.
+    pub applied: Revision,
+    /// When the last lease on something older than `view` ends.
+    pub watched_until: Timestamp,
+    /// When the last answer to a single question ends that rests on something older than `view`.
+    pub answers_until: Timestamp,
+    /// Open streams.
+    pub watching: usize,
+    /// Watchers, gone ones too, that may still decide on something older than `view`.
+    pub pending: usize,
+}
+
 /// All watchers, and those that are gone but whose leases live.
 #[derive(Default)]
 pub(crate) struct Watchers {
@@ -110,12 +127,7 @@ impl Watchers {
             book.grants = VecDeque::from([(revision.min(head.0), until.max(head.1))]);
             return;
         }
-        let book = Book {
-            connected: false,
-            applied: Revision(0),
-            sent: head.0,
-            grants: VecDeque::from([head]),
-        };
+        let book = Book { connected: false, applied: Revision(0), sent: head.0, grants: VecDeque::from([head]) };
         seats.push(Arc::new(Seat { router_id: caller.to_owned(), scope: scope.clone(), book: Mutex::new(book) }));
     }
 
@@ -150,6 +162,26 @@ impl Watchers {
             }
         }
         proof
+    }
+
+    /// What holds for all watchers at `view`; `answers_until` is left to whoever knows it.
+    pub(crate) fn floor(&self, view: Revision, now: Timestamp) -> Floor {
+        let (watched_until, answers_until) = (Timestamp::MIN, Timestamp::MIN);
+        let mut floor = Floor { view, applied: view, watched_until, answers_until, watching: 0, pending: 0 };
+        for seat in self.seats().iter() {
+            let book = seat.book();
+            floor.watching += usize::from(book.connected);
+            let live = book.grants.iter().filter(|(granted, until)| *granted < view && now < *until);
+            // What was applied is decided on, whatever the head that came with it.
+            let live = live.map(|(granted, until)| ((*granted).max(book.applied), *until));
+            let mut older = live.filter(|(revision, _)| *revision < view).peekable();
+            floor.pending += usize::from(older.peek().is_some());
+            for (revision, until) in older {
+                floor.applied = floor.applied.min(revision);
+                floor.watched_until = floor.watched_until.max(until);
+            }
+        }
+        floor
     }
 
     fn seats(&self) -> MutexGuard<'_, Vec<Arc<Seat>>> {

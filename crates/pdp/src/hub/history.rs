@@ -46,6 +46,12 @@ impl History {
         self.at(revision).map_or(self.forgotten, |past| Some(past.answers_until))
     }
 
+    /// When the last answer ends that was given before any publish so far, and about what that changed.
+    pub(super) fn all_answers_until(&self) -> Timestamp {
+        let remembered = self.past.iter().map(|past| past.answers_until);
+        remembered.chain(self.forgotten).max().unwrap_or(Timestamp::MIN)
+    }
+
     /// Whether `revision` changed something in `scope`; what is forgotten may have.
     pub(super) fn concerns(&self, revision: Revision, scope: &ViewScope) -> bool {
         let namespaces = self.at(revision).and_then(|past| past.namespaces.as_ref());
