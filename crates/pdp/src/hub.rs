@@ -40,7 +40,7 @@ pub(crate) use self::{
 use crate::{
     grants::Grants,
     ports::{Clock, HeadSource},
-    watchers::{Floor, Proof, Watchers},
+    watchers::{Asked, Floor, Proof, Watchers},
 };
 
 /// The view, its trees and its streams.
@@ -193,7 +193,8 @@ impl Hub {
         let now = self.now();
         let state = self.state();
         let answers_until = state.history.answers_until(revision).filter(|until| now < *until);
-        let proof = self.watchers.proof(revision, now, |scope| state.history.concerns(revision, scope));
+        let asked = Asked { revision, now, leases_until: state.history.leases_until(revision) };
+        let proof = self.watchers.proof(asked, |scope| state.history.concerns(revision, scope));
         Proof { reached: self.index.revision() >= revision, answers_until, ..proof }
     }
 
@@ -202,7 +203,8 @@ impl Hub {
     pub fn floor(&self) -> Floor {
         let now = self.now();
         let state = self.state();
-        let floor = self.watchers.floor(self.index.revision(), now);
+        let view = self.index.revision();
+        let floor = self.watchers.floor(Asked { revision: view, now, leases_until: state.history.leases_until(view) });
         Floor { answers_until: state.history.all_answers_until(), ..floor }
     }
 
@@ -262,7 +264,7 @@ impl Hub {
         // After the publish: an answer that was booked later rests on it.
         let answers = self.grants.until(concerned.agents.iter().map(|agent| &**agent));
         let answers = if concerned.whole_namespaces { moment.lease_until } else { answers };
-        state.history.add((from, revision), Some(concerned.namespaces), answers);
+        state.history.add((from, revision), Some(concerned.namespaces), (answers, moment.lease_until));
         for channel in state.channels.values_mut() {
             channel.step(from, &entries, &*self.heads, moment);
         }
@@ -286,7 +288,7 @@ impl Hub {
         state.journal = None;
         let moment = self.moment();
         // Everything may have changed: whoever was answered may use that until the lease ends.
-        state.history.add((from, moment.revision), None, moment.lease_until);
+        state.history.add((from, moment.revision), None, (moment.lease_until, moment.lease_until));
         if !state.channels.is_empty() {
             let frozen = self.index.freeze();
             for (scope, channel) in &mut state.channels {

@@ -88,6 +88,15 @@ struct Book {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NeverSent;
 
+/// What is asked of each seat.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) revision: Revision,
+    pub(crate) now: Timestamp,
+    /// When the last lease ends of heads that were signed before the revision was published.
+    pub(crate) leases_until: Option<Timestamp>,
+}
+
 enum Standing {
     Applied,
     Lapsed,
@@ -145,11 +154,11 @@ impl Watchers {
     }
 
     /// How far `revision` has come among those whose scope `concerns` it.
-    pub(crate) fn proof(&self, revision: Revision, now: Timestamp, concerns: impl Fn(&ViewScope) -> bool) -> Proof {
+    pub(crate) fn proof(&self, asked: Asked, concerns: impl Fn(&ViewScope) -> bool) -> Proof {
         let mut proof = Proof::default();
         for seat in self.seats().iter().filter(|seat| concerns(&seat.scope)) {
             let book = seat.book();
-            match book.standing(revision, now) {
+            match book.standing(asked) {
                 Standing::Applied => proof.applied += 1,
                 Standing::Lapsed => proof.lapsed += 1,
                 Standing::Pending(granted_until) => proof.pending.push(Pending {
@@ -164,19 +173,17 @@ impl Watchers {
         proof
     }
 
-    /// What holds for all watchers at `view`; `answers_until` is left to whoever knows it.
-    pub(crate) fn floor(&self, view: Revision, now: Timestamp) -> Floor {
+    /// What holds for all watchers at the view's own revision; `answers_until` is left to whoever knows it.
+    pub(crate) fn floor(&self, asked: Asked) -> Floor {
+        let view = asked.revision;
         let (watched_until, answers_until) = (Timestamp::MIN, Timestamp::MIN);
         let mut floor = Floor { view, applied: view, watched_until, answers_until, watching: 0, pending: 0 };
         for seat in self.seats().iter() {
             let book = seat.book();
             floor.watching += usize::from(book.connected);
-            let live = book.grants.iter().filter(|(granted, until)| *granted < view && now < *until);
-            // What was applied is decided on, whatever the head that came with it.
-            let live = live.map(|(granted, until)| ((*granted).max(book.applied), *until));
-            let mut older = live.filter(|(revision, _)| *revision < view).peekable();
-            floor.pending += usize::from(older.peek().is_some());
-            for (revision, until) in older {
+            let older = book.older(asked);
+            floor.pending += usize::from(older.is_some());
+            if let Some((revision, until)) = older {
                 floor.applied = floor.applied.min(revision);
                 floor.watched_until = floor.watched_until.max(until);
             }
@@ -257,15 +264,85 @@ impl Book {
         }
     }
 
-    fn standing(&self, revision: Revision, now: Timestamp) -> Standing {
-        if self.applied >= revision {
+    fn standing(&self, asked: Asked) -> Standing {
+        if self.applied >= asked.revision {
             return Standing::Applied;
         }
-        let older = self.grants.iter().filter(|(granted, _)| *granted < revision).map(|(_, until)| *until).max();
-        match older {
-            Some(until) if now < until => Standing::Pending(until),
-            Some(_) => Standing::Lapsed,
+        match self.older(asked) {
+            Some((_, until)) => Standing::Pending(until),
+            None if self.grants.iter().any(|(granted, _)| *granted < asked.revision) => Standing::Lapsed,
             None => Standing::Unconcerned,
         }
+    }
+
+    /// The oldest revision before the asked one that it may still decide on, and until when.
+    fn older(&self, asked: Asked) -> Option<(Revision, Timestamp)> {
+        let booked = self.grants.iter().map(|(granted, until)| ((*granted).max(self.applied), *until));
+        // What it was not sent yet may be behind a head that is on its way: a snapshot's, or one of a resumed history.
+        let behind = (self.connected && self.sent < asked.revision).then_some(self.sent).zip(asked.leases_until);
+        let older = booked.chain(behind).filter(|(granted, until)| *granted < asked.revision && asked.now < *until);
+        older.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: i64 = 15;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).expect("a time")
+    }
+
+    fn asked(revision: u64, now: i64) -> Asked {
+        Asked { revision: Revision(revision), now: at(now), leases_until: Some(at(LEASE)) }
+    }
+
+    fn stands(watchers: &Watchers, revision: u64, now: i64) -> (usize, usize, usize) {
+        let proof = watchers.proof(asked(revision, now), |_| true);
+        (proof.applied, proof.lapsed, proof.pending.len())
+    }
+
+    #[test]
+    fn a_watcher_counts_until_it_applied_or_its_lease_is_over() {
+        let watchers = Watchers::default();
+        let seated = watchers.seat("r".into(), ViewScope::All, Revision(0));
+        seated.0.granted(Revision(4), at(LEASE));
+        seated.0.sent(Revision(5));
+        assert_eq!(stands(&watchers, 5, 0), (0, 0, 1));
+        assert_eq!(watchers.floor(asked(5, 0)).applied, Revision(4));
+        assert_eq!(stands(&watchers, 5, LEASE), (0, 1, 0), "its lease is over");
+        seated.0.applied(Revision(5)).expect("was sent");
+        assert_eq!(stands(&watchers, 5, 0), (1, 0, 0));
+        let floor = watchers.floor(asked(5, 0));
+        assert_eq!((floor.applied, floor.pending, floor.watching), (Revision(5), 0, 1));
+    }
+
+    #[test]
+    fn a_watcher_that_was_told_nothing_yet_may_be_told_something_older() {
+        let watchers = Watchers::default();
+        let seated = watchers.seat("r".into(), ViewScope::All, Revision(0));
+        assert_eq!(stands(&watchers, 5, 0), (0, 0, 1), "a snapshot of before may be on its way");
+        let floor = watchers.floor(asked(5, 0));
+        assert_eq!((floor.applied, floor.watched_until, floor.pending), (Revision(0), at(LEASE), 1));
+        assert_eq!(stands(&watchers, 5, LEASE).2, 0, "no head of before lives longer");
+        seated.0.granted(Revision(5), at(2 * LEASE));
+        assert_eq!(stands(&watchers, 5, 0), (0, 0, 0), "it never had anything older");
+        assert_eq!(watchers.floor(asked(5, 0)).applied, Revision(5));
+    }
+
+    #[test]
+    fn who_is_gone_counts_by_its_lease_alone() {
+        let watchers = Watchers::default();
+        let seated = watchers.seat("r".into(), ViewScope::All, Revision(0));
+        seated.0.granted(Revision(4), at(10));
+        drop(seated);
+        assert_eq!(stands(&watchers, 5, 0), (0, 0, 1));
+        assert_eq!(watchers.floor(asked(5, 0)).watched_until, at(10));
+        watchers.forget_lapsed(at(9));
+        assert_eq!(stands(&watchers, 5, 9), (0, 0, 1));
+        watchers.forget_lapsed(at(10));
+        assert_eq!(watchers.floor(asked(5, 10)).pending, 0);
     }
 }

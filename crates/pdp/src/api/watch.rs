@@ -122,12 +122,12 @@ impl Begin {
             return Err(Status::invalid_argument(why));
         }
         let resume = start.resume.map(|token| (Revision(token.revision), &start.resume_root[..]));
+        // Seated first: whoever asks for a proof from now on hears that somebody may be told something older.
+        let seat = api.hub.watchers.seat(start.router_id, scope.clone(), Revision(0));
         let (subscription, begun) = api.hub.subscribe(&scope, resume).await?;
-        let sent = match &begun {
-            Start::Resumed(revision) => *revision,
-            Start::Snapshot { .. } => Revision(0),
-        };
-        let seat = api.hub.watchers.seat(start.router_id, scope.clone(), sent);
+        if let Start::Resumed(revision) = &begun {
+            seat.0.sent(*revision);
+        }
         let hub = Arc::clone(&api.hub);
         let mut open =
             Open { hub, scope, seat, said: Some(said), subscription, first: VecDeque::new(), snapshot: None };

@@ -14,6 +14,8 @@ pub(super) struct History {
     past: VecDeque<Past>,
     /// When the last answer ends that was given before something that is forgotten.
     forgotten: Option<Timestamp>,
+    /// The longest lease that a head had before something that is forgotten.
+    forgotten_leases: Option<Timestamp>,
 }
 
 struct Past {
@@ -22,6 +24,8 @@ struct Past {
     /// `None` is all.
     namespaces: Option<BTreeSet<Box<str>>>,
     answers_until: Timestamp,
+    /// No head of an older revision has a longer lease.
+    leases_until: Timestamp,
 }
 
 // === impl History ===
@@ -31,19 +35,25 @@ impl History {
         &mut self,
         (from, to): (Revision, Revision),
         namespaces: Option<BTreeSet<Box<str>>>,
-        answers_until: Timestamp,
+        (answers_until, leases_until): (Timestamp, Timestamp),
     ) {
-        self.past.push_back(Past { from, to, namespaces, answers_until });
+        self.past.push_back(Past { from, to, namespaces, answers_until, leases_until });
         if self.past.len() > MOST
             && let Some(oldest) = self.past.pop_front()
         {
             self.forgotten = self.forgotten.max(Some(oldest.answers_until));
+            self.forgotten_leases = self.forgotten_leases.max(Some(oldest.leases_until));
         }
     }
 
     /// When the last answer ends that was given before `revision` and about what it changed.
     pub(super) fn answers_until(&self, revision: Revision) -> Option<Timestamp> {
         self.at(revision).map_or(self.forgotten, |past| Some(past.answers_until))
+    }
+
+    /// When the last lease ends of heads that were signed before `revision` was published.
+    pub(super) fn leases_until(&self, revision: Revision) -> Option<Timestamp> {
+        self.at(revision).map_or(self.forgotten_leases, |past| Some(past.leases_until))
     }
 
     /// When the last answer ends that was given before any publish so far, and about what that changed.
