@@ -17,6 +17,12 @@ pub trait Downstream: Send + Sync {
 
     /// A newer head over the same entries, perhaps of a later revision.
     fn confirmed(&self, scope: &ViewScope, head: &RelayedHead);
+
+    /// The newest revision up to `applied` on which whoever follows decides too: everybody said so, or may not decide on
+    /// anything older any more. Only that is acknowledged upstream. Asked after each step and again as time passes.
+    fn acknowledged(&self, _scope: &ViewScope, applied: Revision) -> Revision {
+        applied
+    }
 }
 
 /// A verified head, to be passed on as it came.
