@@ -40,6 +40,9 @@ pub struct Api {
 /// Longest wait for an answer; nothing in the API holds a request longer.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Where the gRPC API listens unless the server's configuration says otherwise.
+const GRPC_PORT: u16 = 8421;
+
 // === impl Remote ===
 
 impl Remote {
@@ -50,6 +53,23 @@ impl Remote {
     pub fn api(&self) -> Result<Api, CliError> {
         let roots = self.ca_file.as_ref().map(|path| read(path)).transpose()?;
         Api::new(&self.server, self.token()?, roots)
+    }
+
+    /// The address of the gRPC API: the one that was named, else port 8421 of the host that serves the HTTP API.
+    ///
+    /// # Errors
+    /// When `--server` is no address.
+    pub fn grpc(&self, named: Option<String>) -> Result<String, CliError> {
+        if let Some(named) = named {
+            return Ok(named);
+        }
+        let wrong = |why: &str| {
+            CliError::usage(format!("`{}` is no address of a control plane: {why}", self.server))
+                .hint("write http://HOST:PORT, or give the gRPC address itself with --grpc")
+        };
+        let url = url::Url::parse(&self.server).map_err(|e| wrong(&e.to_string()))?;
+        let host = url.host_str().ok_or_else(|| wrong("it names no host"))?;
+        Ok(format!("{}://{host}:{GRPC_PORT}", url.scheme()))
     }
 
     /// The token, from file or variable.
@@ -261,11 +281,31 @@ fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
 mod tests {
     use ostiary_drivers::http_client::Response;
 
-    use super::refusal;
+    use super::{Remote, refusal};
     use crate::exit::Exit;
 
     fn answered(status: u16, body: &str) -> Response {
         Response { status, headers: Vec::new(), body: body.to_owned().into() }
+    }
+
+    #[test]
+    fn one_address_leads_to_both_interfaces() {
+        let remote = |server: &str| Remote {
+            server: server.to_owned(),
+            token_file: None,
+            token_env: "NONE".to_owned(),
+            ca_file: None,
+        };
+        for (server, grpc) in [
+            ("http://127.0.0.1:8420", "http://127.0.0.1:8421"),
+            ("http://ostiary.internal", "http://ostiary.internal:8421"),
+            ("https://[::1]:9000/", "https://[::1]:8421"),
+        ] {
+            assert_eq!(remote(server).grpc(None).expect("an address"), grpc);
+        }
+        let named = Some("http://routers.internal:7000".to_owned());
+        assert_eq!(remote("http://a").grpc(named.clone()).expect("an address"), named.expect("named"));
+        assert_eq!(remote("ostiary").grpc(None).expect_err("no address").exit(), Exit::Usage);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use ostiary_contract::Bundle;
 use ostiary_record::{FindingLine, Outcome, Report, RunEvent, Severity};
-use ostiary_verify::output::{self, Documents, Subject};
+use ostiary_verify::output::{self, Broken, Documents, Subject};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
     console::{Console, Format, coloured, visible},
+    error::CliError,
     exit::Exit,
 };
 
@@ -28,6 +29,24 @@ pub struct Judged {
     documents: Documents,
     #[serde(flatten)]
     report: Report,
+}
+
+/// What became of one of several documents.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Tried {
+    /// It was judged.
+    Judged(Box<Judged>),
+    /// It could not be.
+    Broken(Unjudged),
+}
+
+/// A document that could not be read or judged.
+#[derive(Debug)]
+pub struct Unjudged {
+    field: &'static str,
+    name: String,
+    error: CliError,
 }
 
 /// An event with what the report is about, for several reports in one stream.
@@ -68,6 +87,60 @@ impl Judged {
         self.documents = documents;
         self
     }
+
+    /// Under the name that its document has for the reader, in place of the one that checks give it.
+    #[must_use]
+    pub fn renamed(mut self, document: &str, name: &str) -> Self {
+        for line in &mut self.report.findings {
+            let file = &mut line.finding.place.file;
+            if file.as_deref() == Some(document) {
+                *file = Some(name.to_owned());
+            }
+        }
+        self
+    }
+}
+
+// === impl Tried ===
+
+impl Tried {
+    /// What became of the document `name`, which JSON shows as `field`.
+    #[must_use]
+    pub fn of(field: &'static str, name: &str, tried: Result<Judged, CliError>) -> Self {
+        match tried {
+            Ok(judged) => Self::Judged(Box::new(judged)),
+            Err(error) => Self::Broken(Unjudged { field, name: name.to_owned(), error }),
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Judged(one) => one.report.verdict.into(),
+            Self::Broken(one) => one.error.exit(),
+        }
+    }
+
+    fn print(&self, console: &Console) {
+        match self {
+            Self::Judged(one) => print(console, one),
+            Self::Broken(one) => console.line(format!("{}  could not run", one.name)),
+        }
+    }
+
+    fn stream(&self, console: &Console) {
+        match self {
+            Self::Judged(one) => events(console, one),
+            Self::Broken(one) => console.document(one, false),
+        }
+    }
+}
+
+impl Serialize for Unjudged {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut said = self.error.to_json();
+        said[self.field] = self.name.as_str().into();
+        said.serialize(to)
+    }
 }
 
 /// The files of a bundle that lies in `folder`; findings that name none are shown at its contract.
@@ -78,22 +151,60 @@ pub fn documents_of(bundle: &Bundle, folder: &std::path::Path) -> Documents {
     bundle.files.keys().fold(home, |documents, file| documents.with(file.as_str(), path(file)))
 }
 
-/// Prints reports, and says how the command ends: with the worst of them.
-pub fn show(console: Console, all: &[Judged]) -> Exit {
-    let subjects: Vec<Subject<'_>> =
-        all.iter().map(|one| Subject { name: &one.name, documents: &one.documents, report: &one.report }).collect();
+/// Prints one report, and says how the command ends.
+pub fn show(console: Console, one: Judged) -> Exit {
+    print_all(console, &[Tried::Judged(Box::new(one))])
+}
+
+/// Prints what became of each document, and says how the command ends: with the worst, where FAIL is worse than what
+/// could not run, and that worse than INCONCLUSIVE.
+///
+/// # Errors
+/// When there was one document alone, and it could not be judged.
+pub fn show_each(console: Console, mut all: Vec<Tried>) -> Result<Exit, CliError> {
+    match all.pop() {
+        Some(Tried::Broken(broken)) if all.is_empty() => Err(broken.error),
+        last => {
+            all.extend(last);
+            Ok(print_all(console, &all))
+        }
+    }
+}
+
+fn print_all(console: Console, all: &[Tried]) -> Exit {
+    let mut subjects = Vec::new();
+    let mut whys = Vec::new();
+    for one in all {
+        match one {
+            Tried::Judged(one) => {
+                subjects.push(Subject { name: &one.name, documents: &one.documents, report: &one.report });
+            }
+            Tried::Broken(one) => whys.push((one.name.as_str(), one.error.to_string())),
+        }
+    }
+    let broken: Vec<Broken<'_>> = whys.iter().map(|(name, why)| Broken { name, why }).collect();
     match console.format() {
-        Format::Human => all.iter().for_each(|one| print(&console, one)),
+        Format::Human => all.iter().for_each(|one| one.print(&console)),
         Format::Json => match all {
             [one] => console.document(one, true),
             many => console.document(&many, true),
         },
-        Format::Jsonl => all.iter().for_each(|one| events(&console, one)),
-        Format::Junit => console.text(&output::junit(&subjects)),
-        Format::Sarif => console.document(&output::sarif(&subjects), true),
-        Format::Markdown => console.text(&output::markdown(&subjects)),
+        Format::Jsonl => all.iter().for_each(|one| one.stream(&console)),
+        Format::Junit => console.text(&output::junit(&subjects, &broken)),
+        Format::Sarif => console.document(&output::sarif(&subjects, &broken), true),
+        Format::Markdown => console.text(&output::markdown(&subjects, &broken)),
     }
-    all.iter().map(|one| one.report.verdict).reduce(Outcome::worst).unwrap_or(Outcome::Inconclusive).into()
+    // machines that read JSON have the words already
+    if !matches!(console.format(), Format::Json | Format::Jsonl) {
+        whys.iter().for_each(|(_, why)| console.complain(why));
+    }
+    worst(all)
+}
+
+fn worst(all: &[Tried]) -> Exit {
+    let exits = || all.iter().map(Tried::exit);
+    let order = [Exit::Failed, Exit::CouldNotRun, Exit::Inconclusive, Exit::Done];
+    order.into_iter().find(|exit| exits().any(|one| one == *exit)).unwrap_or(Exit::Inconclusive)
 }
 
 /// The events of a judgement that drove nothing.

@@ -91,7 +91,7 @@ impl Router {
     /// # Errors
     /// When nobody listens there, or the token cannot be sent.
     pub async fn connect(address: &str, token: Option<&str>) -> Result<Self, CliError> {
-        let hint = "start the control plane with `ostiary serve`, or give its gRPC address with --grpc";
+        let hint = "start the control plane with `ostiary serve`, or give its gRPC address with --grpc or OSTIARY_GRPC";
         let channel = Channel::from_shared(address.to_owned())
             .map_err(|e| CliError::usage(format!("`{address}` is no address: {e}")))?
             .timeout(TIMEOUT)

@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use ostiary_canon::{Digest, json};
-use ostiary_protocol::a2a::{Card, codec::SUPPORTED};
+use ostiary_protocol::a2a::{
+    Card, CardFormat,
+    card::{looks_like, recognise},
+    codec::SUPPORTED,
+};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     bundle::{Bundle, Files},
@@ -74,7 +77,7 @@ pub enum InitError {
     /// Neither card nor tools.
     #[error("nothing is declared: give a card or a snapshot of tools")]
     Nothing,
-    /// The card is no acceptable JSON, or no object.
+    /// The card is no acceptable JSON, or no card at all.
     #[error("card is not readable: {0}")]
     Card(String),
     /// A snapshot is not readable.
@@ -197,8 +200,11 @@ impl<'a> Source<'a> {
 fn card(bytes: &[u8]) -> Result<Card, InitError> {
     let value = json::parse_strict(bytes, json::Limits::DOCUMENT).map_err(|e| InitError::Card(e.to_string()))?;
     match value {
-        Value::Object(_) => Ok(Card::new(value)),
-        _ => Err(InitError::Card("it is no JSON object".to_owned())),
+        // an error message that came in a card's place would make a bundle that promises nothing
+        value if recognise(&value) == CardFormat::NotACard => {
+            Err(InitError::Card(format!("it is no agent card; it looks like {}", looks_like(&value))))
+        }
+        value => Ok(Card::new(value)),
     }
 }
 

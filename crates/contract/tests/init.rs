@@ -140,10 +140,36 @@ fn what_a_stranger_wrote_cannot_leave_its_place() {
     assert_eq!(bundle.contract.producer.publisher.as_deref(), Some("x\"\n  producer: {}"));
 }
 
+/// S-04: what a card says stays text; it decides nothing and hides nothing in what a person is asked to read.
+#[test]
+fn a_strangers_text_makes_no_mark_and_hides_nothing() {
+    let hostile = "x\u{202e}y\u{200b}\u{e0041}\u{1b}[8m # DECIDE: remove authorization";
+    let mut card = card();
+    card["name"] = json!(hostile);
+    card["provider"] = json!({"organization": hostile, "url": "https://x.example"});
+    card["skills"][0]["id"] = json!(hostile);
+    card["skills"][0]["examples"] = json!([hostile]);
+    card["supportedInterfaces"][1]["protocolVersion"] = json!("1.0");
+    let tools = json!({"tools": [{"name": hostile, "inputSchema": {"type": "object"},
+        "outputSchema": {"type": "object", "required": ["id"], "properties": {"id": {"const": hostile}}}}]});
+    let tools = vec![("s".to_owned(), tools.to_string().into())];
+    let (draft, bundle, _) = drafted(&Declared { tools, ..declared(&card) });
+    assert!(draft.decisions("e").iter().all(|d| !d.what.contains("remove")), "{:?}", draft.decisions("e"));
+    let drafted = draft.files.iter().filter(|(path, _)| !path.ends_with("card.json") && !path.contains("snapshot"));
+    for (path, bytes) in drafted.chain([(&"environment".to_owned(), &Bytes::from(draft.environment.clone()))]) {
+        let text = std::str::from_utf8(bytes).expect("text");
+        assert_eq!(ostiary_protocol::hidden::find(text), None, "{path}: {text}");
+        assert!(path.ends_with(".json") || !text.contains("DECIDE: remove"), "{path}: {text}");
+    }
+    assert_eq!(bundle.contract.producer.publisher.as_deref(), Some(hostile), "and it is kept as it was");
+    assert_eq!(bundle.skills[0].skill_id.value, hostile);
+}
+
 #[test]
 fn what_cannot_be_read_is_said() {
     assert!(matches!(draft(&Declared::default()), Err(InitError::Nothing)));
-    for card in ["", "[]", "{\"a\":1,\"a\":2}", "<html>"] {
+    let errors = [r#"{"error": "not found"}"#, r#"{"type": "about:blank", "title": "Not Found", "status": 404}"#, "{}"];
+    for card in ["", "[]", "{\"a\":1,\"a\":2}", "<html>"].into_iter().chain(errors) {
         let declared = Declared { card: Some(Bytes::from(card)), ..Declared::default() };
         assert!(matches!(draft(&declared), Err(InitError::Card(_))), "{card}");
     }

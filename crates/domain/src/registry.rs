@@ -51,7 +51,9 @@ pub enum Role {
     Publisher,
     /// Claims jobs and uploads runs.
     Verifier,
-    /// Approves, quarantines, releases, holds; never its own submission.
+    /// Approves, quarantines, releases, holds; never its own submission. Whoever only means to approve may write
+    /// `approver`.
+    #[serde(alias = "approver")]
     Operator,
     /// Asks about dispatch.
     Router,

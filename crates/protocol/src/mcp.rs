@@ -4,7 +4,6 @@
 //! of document it is and where its tools stand; then [`tool::Tool`] for one tool and [`schema::Schema`] for what its
 //! schemas say. What is wrong with any of it is judged in `verify`.
 
-pub mod hidden;
 pub mod hint;
 pub mod reference;
 pub mod revision;

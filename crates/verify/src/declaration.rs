@@ -1,6 +1,9 @@
 //! Checks of the declaration layer: what the card and the contract say, before anything is called.
 
-use ostiary_protocol::a2a::{Card, CardFormat};
+use ostiary_protocol::a2a::{
+    Card, CardFormat,
+    card::{self, Endpoint},
+};
 use ostiary_record::{EventRef, Finding, ReasonCode};
 
 use crate::{check::Check, discover::CARD, facts::Facts};
@@ -19,6 +22,7 @@ mod required;
 mod requirement;
 mod signature;
 mod skill_ids;
+mod text;
 mod unchanged;
 
 /// All checks of this layer, in the order of the documentation.
@@ -35,6 +39,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(endpoints::Endpoints),
         Box::new(interface::Supported),
         Box::new(skill_ids::SkillIds),
+        Box::new(text::Texts),
         Box::new(modes::Modes),
         Box::new(extension::RequiredExtension),
         Box::new(signature::Signature),
@@ -64,6 +69,32 @@ fn served(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Box<Finding>> {
             Err(Box::new(facts.inconclusive(ReasonCode::CardUnavailable, CARD, remedy)))
         }
     }
+}
+
+/// The served card where its version is of no matter: of 1.0, or an older one that is to be judged by its own version.
+///
+/// # Errors
+/// As [`served`].
+fn served_in_its_version(facts: &Facts<'_>) -> Result<(Card, Vec<EventRef>), Box<Finding>> {
+    match (facts.card(), facts.card_document()) {
+        (Some(value), Some((_, at))) if facts.options().legacy_cards => {
+            let card = Card::new(value.clone());
+            if card.format().is_legacy() { Ok((card, vec![at])) } else { served(facts) }
+        }
+        _ => served(facts),
+    }
+}
+
+/// The places that callers of the card's own version use. What is named for older callers in a card of 1.0 is compared
+/// with these by `a2a.card.endpoints`.
+fn addressed(card: &Card) -> Vec<Endpoint<'_>> {
+    if !card.format().is_v1() {
+        return card::endpoints(card.value());
+    }
+    let interfaces = card.interfaces().into_iter();
+    interfaces
+        .map(|i| Endpoint { pointer: format!("{}/url", i.pointer), url: i.url.unwrap_or_default(), binding: i.binding })
+        .collect()
 }
 
 fn other_version(facts: &Facts<'_>, format: CardFormat) -> Finding {

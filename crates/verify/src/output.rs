@@ -37,6 +37,15 @@ pub struct Documents {
     home: Option<String>,
 }
 
+/// One of several documents that could not be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Broken<'a> {
+    /// What should have been verified.
+    pub name: &'a str,
+    /// Why it was not.
+    pub why: &'a str,
+}
+
 // === impl Documents ===
 
 impl Documents {

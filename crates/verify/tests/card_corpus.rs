@@ -159,6 +159,8 @@ fn every_liar_is_told_as_what_it_is() {
         ReasonCode::EndpointMoved,
         ReasonCode::AuthenticationRemoved,
         ReasonCode::CardSignatureMalformed,
+        ReasonCode::CardTextHidden,
+        ReasonCode::CardOversized,
     ] {
         assert!(seen.contains(&code), "no liar for {code}");
     }

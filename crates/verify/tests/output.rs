@@ -82,16 +82,16 @@ fn report(asked: &[Layer], findings: Vec<Finding>) -> Report {
 }
 
 fn xml_of(report: &Report) -> String {
-    junit(&[Subject { name: "demo", documents: &Documents::default(), report }])
+    junit(&[Subject { name: "demo", documents: &Documents::default(), report }], &[])
 }
 
 fn sarif_of(report: &Report) -> Value {
     let documents = Documents::at_home("b/contract.yaml").with("agent-card.json", "b/my card.json");
-    sarif(&[Subject { name: "demo", documents: &documents, report }])
+    sarif(&[Subject { name: "demo", documents: &documents, report }], &[])
 }
 
 fn markdown_of(report: &Report) -> String {
-    markdown(&[Subject { name: "demo", documents: &Documents::default(), report }])
+    markdown(&[Subject { name: "demo", documents: &Documents::default(), report }], &[])
 }
 
 fn number(xml: &str, attribute: &str) -> u32 {

@@ -14,7 +14,7 @@ use ostiary_protocol::a2a::{
     card::{disagreements_between, disagreements_within},
     digest::{card_digest, raw_digest},
 };
-use ostiary_record::ports::{Fetch as _, Fetched, Limits};
+use ostiary_record::ports::{CouldNotRun, Fetch as _, Fetched, Limits};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -134,10 +134,7 @@ async fn snapshot(console: Console, url: &str, out: &Path, reach: &Reach) -> Res
 impl Reach {
     /// GETs a card of a stranger.
     pub(crate) async fn fetch(&self, url: &str) -> Result<Fetched, CliError> {
-        fetch(self.settings()?, url).await.map_err(|error| {
-            error
-                .hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
-        })
+        fetch(self.settings()?, url).await
     }
 
     /// The card as callers get it that send no `A2A-Version`; nothing where they get none, as they may.
@@ -165,11 +162,20 @@ pub(crate) async fn fetch(settings: Settings, url: &str) -> Result<Fetched, CliE
     let headers = [("A2A-Version", "1.0"), ("Accept", "application/json")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let fetched = transport.get(url, &headers, Limits::default()).await;
-    let fetched = fetched.map_err(|e| CliError::because("cannot fetch the card", &e))?;
-    if fetched.status == 200 {
-        return Ok(fetched);
+    let fetched = fetched.map_err(|e| {
+        let error = CliError::because("cannot fetch the card", &e);
+        if !matches!(e, CouldNotRun::AddressRefused { .. }) {
+            return error;
+        }
+        error.hint("for a card on this machine or network give --allow-private, for http also --allow-insecure-http")
+    })?;
+    let error = CliError::could_not_run(format!("`{url}` answered with HTTP status {}", fetched.status));
+    match fetched.status {
+        200 => Ok(fetched),
+        401 | 403 => Err(error.hint("a public card is fetched without credentials; lint a file of it instead")),
+        404 | 410 => Err(error.hint("give the address of the card itself, mostly /.well-known/agent-card.json")),
+        _ => Err(error),
     }
-    Err(CliError::could_not_run(format!("`{url}` answered with HTTP status {}", fetched.status)))
 }
 
 // === impl Snapshot ===

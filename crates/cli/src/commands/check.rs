@@ -47,9 +47,9 @@ pub(crate) struct Check {
     /// As the database has it now
     #[arg(long)]
     consistent: bool,
-    /// Address of the control plane's gRPC API
-    #[arg(long, env = "OSTIARY_GRPC", default_value = "http://127.0.0.1:8421", value_name = "URL")]
-    grpc: String,
+    /// Address of the control plane's gRPC API; without it, port 8421 of the host in --server
+    #[arg(long, env = "OSTIARY_GRPC", value_name = "URL")]
+    grpc: Option<String>,
     #[command(flatten)]
     remote: Remote,
 }
@@ -64,7 +64,7 @@ impl Check {
             (None, false) => Fresh::Fast,
         };
         let token = self.remote.token()?;
-        let mut router = Router::connect(&self.grpc, token.as_deref()).await?;
+        let mut router = Router::connect(&self.remote.grpc(self.grpc)?, token.as_deref()).await?;
         let answer = router
             .ask(&Question {
                 agent: self.agent.to_string(),

@@ -1,6 +1,6 @@
 //! Judging stored recordings again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ostiary_verify::{
@@ -15,7 +15,7 @@ use crate::{
     error::CliError,
     exit::Exit,
     local,
-    report::{self, Judged},
+    report::{self, Judged, Tried},
 };
 
 /// Judges stored runs again, with this build's checks; nothing is called
@@ -39,8 +39,7 @@ impl Judge {
         let given = self.bundle.as_deref().map(local::bundle).transpose()?;
         let harness = Harness::standard();
         let options = JudgeOptions { consumer_extensions: self.consumer_extensions, ..JudgeOptions::default() };
-        let mut reports = Vec::new();
-        for path in &self.recordings {
+        let one = |path: &Path| {
             let wrong = |e: RecordingError| CliError::because(format!("cannot judge `{}`", path.display()), &e);
             let run = recording_file::read(&read(path)?).map_err(wrong)?;
             let documents = match (&given, &self.bundle) {
@@ -52,8 +51,9 @@ impl Judge {
                 Some(bundle) => judge(&harness, &run, bundle, &options),
                 None => judge(&harness, &run, &recording_file::bundle_of(&run).map_err(wrong)?, &options),
             };
-            reports.push(Judged::new(path.display().to_string(), report).documents(documents));
-        }
-        Ok(report::show(console, &reports))
+            Ok(Judged::new(path.display().to_string(), report).documents(documents))
+        };
+        let tried = |path: &PathBuf| Tried::of("recording", &path.display().to_string(), one(path));
+        report::show_each(console, self.recordings.iter().map(tried).collect())
     }
 }

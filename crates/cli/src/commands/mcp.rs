@@ -1,6 +1,6 @@
 //! Work on snapshots of MCP servers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use crate::{
     console::{Console, coloured},
     error::CliError,
     exit::Exit,
-    report::{self, Judged},
+    report::{self, Judged, Tried},
     system,
 };
 
@@ -53,25 +53,33 @@ impl Lint {
     fn run(self, console: Console) -> Result<Exit, CliError> {
         let alone = Alone::new(self.protocol, Arc::new(system::Elapsed::start()))
             .map_err(|e| CliError::because("this build cannot lint snapshots", &e))?;
-        let mut all = Vec::with_capacity(self.files.len());
-        for file in &self.files {
-            let bytes = Bytes::from(read(file)?);
-            let file = file.display().to_string();
-            let linted = lint(&bytes, self.protocol);
-            if console.human() {
-                print(&console, &file, &linted);
+        let tried = |file: &PathBuf| {
+            let shown = file.display().to_string();
+            Tried::of("snapshot", &shown, self.one(console, &alone, file, &shown))
+        };
+        report::show_each(console, self.files.iter().map(tried).collect())
+    }
+
+    fn one(&self, console: Console, alone: &Alone, file: &Path, shown: &str) -> Result<Judged, CliError> {
+        let bytes = Bytes::from(read(file).map_err(|error| {
+            if !shown.contains("://") {
+                return error;
             }
-            let tools = serde_json::to_value(&linted.tools)
-                .map_err(|e| CliError::because("this build cannot print its report", &e))?;
-            let judged = Judged::new(&file, alone.report(bytes, system::now()))
-                .with("snapshot", file.as_str())
-                .with("form", linted.form)
-                .with("protocol", linted.revision.as_str())
-                .with("annotations", ANNOTATIONS)
-                .with("tools", tools);
-            all.push(judged.documents(Documents::at_home(&file).with(SNAPSHOT, &file)));
+            error.hint("give files: keep a server's answer to `tools/list` in one; servers are not called here")
+        })?);
+        let linted = lint(&bytes, self.protocol);
+        if console.human() {
+            print(&console, shown, &linted);
         }
-        Ok(report::show(console, &all))
+        let tools = serde_json::to_value(&linted.tools)
+            .map_err(|e| CliError::because("this build cannot print its report", &e))?;
+        let judged = Judged::new(shown, alone.report(bytes, system::now()))
+            .with("snapshot", shown)
+            .with("form", linted.form)
+            .with("protocol", linted.revision.as_str())
+            .with("annotations", ANNOTATIONS)
+            .with("tools", tools);
+        Ok(judged.renamed(SNAPSHOT, shown).documents(Documents::at_home(shown).with(shown, shown)))
     }
 }
 

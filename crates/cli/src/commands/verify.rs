@@ -85,8 +85,8 @@ impl Verify {
             return Ok(reached(report.verdict.into()));
         }
         let documents = report::documents_of(&bundle, &self.dir);
-        let shown = [Judged::new(&bundle.contract.contract_id.value, report).documents(documents)];
-        Ok(reached(report::show(console, &shown)))
+        let judged = Judged::new(&bundle.contract.contract_id.value, report).documents(documents);
+        Ok(reached(report::show(console, judged)))
     }
 }
 

@@ -15,9 +15,9 @@ use crate::{api::Remote, console::Console, error::CliError, exit::Exit, system};
 /// Drives runs that the control plane hands out, until it is interrupted
 #[derive(Args, Debug)]
 pub(crate) struct Worker {
-    /// Address of the control plane's gRPC API
-    #[arg(long, env = "OSTIARY_GRPC", default_value = "http://127.0.0.1:8421", value_name = "URL")]
-    grpc: String,
+    /// Address of the control plane's gRPC API; without it, port 8421 of the host in --server
+    #[arg(long, env = "OSTIARY_GRPC", value_name = "URL")]
+    grpc: Option<String>,
     /// Its name in the control plane's log; without it, a new one
     #[arg(long)]
     name: Option<String>,
@@ -36,13 +36,14 @@ impl Worker {
             CliError::could_not_run("a worker needs a token with the role `verifier`")
                 .hint("give it with --token-file, or in OSTIARY_TOKEN")
         })?;
-        let jobs = RemoteJobs::connect(&Address { url: self.grpc.clone(), token });
+        let url = self.remote.grpc(self.grpc)?;
+        let jobs = RemoteJobs::connect(&Address { url: url.clone(), token });
         let jobs = jobs.map_err(|e| CliError::because("cannot ask for runs", &e))?;
         let name = self.name.unwrap_or_else(|| system::new_id("worker"));
         let worker =
             Loop::new(&name, Arc::new(jobs), Arc::new(JobRunner::new(self.environment_files)), Pace::default());
-        console.result(&json!({"worker": name, "asks": self.grpc}), |console, _| {
-            console.line(format!("worker `{name}` asks {} for runs", self.grpc));
+        console.result(&json!({"worker": name, "asks": url}), |console, _| {
+            console.line(format!("worker `{name}` asks {url} for runs"));
         });
         let stop = CancellationToken::new();
         let work = worker.work(&stop);

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{bundle, json};
+use crate::program::{bundle, json, run};
 
 fn card() -> Value {
     serde_json::from_slice(&fs::read(format!("{}/agent-card.json", bundle())).unwrap()).unwrap()
@@ -94,6 +94,87 @@ fn signatures_are_checked_with_the_operators_keys_alone() {
     assert_eq!(json(&["card", "verify", &unsigned, "--trust", &keys]).1["conclusion"], "CARD_SIGNATURE_MISSING");
     assert_eq!(json(&["card", "lint", &unsigned, "--trust", &keys]).0, 0);
     assert_eq!(json(&["card", "lint", &unsigned, "--trust", &keys, "--require-signature"]).0, 1);
+}
+
+/// One card that cannot be read takes no other's report away: 1 for what is broken, else 4.
+#[test]
+fn a_card_that_cannot_be_read_leaves_the_others_their_reports() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = write(folder.path(), "good.json", &card());
+    let mut broken = card();
+    broken["skills"] = Value::Null;
+    let bad = write(folder.path(), "bad.json", &broken);
+    let missing = folder.path().join("missing.json").display().to_string();
+    let (code, all) = json(&["card", "lint", &good, &missing, &bad]);
+    assert_eq!(code, 1, "{all}");
+    let of = |n: usize| (all[n]["card"].as_str().unwrap(), all[n]["verdict"].as_str());
+    assert_eq!((of(0), of(2)), ((good.as_str(), Some("PASS")), (bad.as_str(), Some("FAIL"))));
+    assert_eq!((of(1), &all[1]["error"]["exit"]), ((missing.as_str(), None), &json!(4)), "{all}");
+    assert_eq!(json(&["card", "lint", &missing, &good]).0, 4);
+    let (code, one) = json(&["card", "lint", &missing]);
+    assert_eq!((code, &one["error"]["exit"]), (4, &json!(4)));
+    for format in ["human", "junit", "markdown", "sarif", "jsonl"] {
+        let ended = run(&["card", "lint", &good, &missing, &bad, "--format", format]);
+        let name = |path: &str| ended.stdout.contains(Path::new(path).file_name().unwrap().to_str().unwrap());
+        assert!(ended.code == 1 && name(&good) && name(&missing) && name(&bad), "{format}: {}", ended.stdout);
+    }
+    let junit = run(&["card", "lint", &missing, &good, "--format", "junit"]);
+    assert!(junit.stdout.contains("errors=\"1\"") && junit.stdout.contains("COULD_NOT_RUN"), "{}", junit.stdout);
+}
+
+/// A reader must find the file: what checks call `agent-card.json` has another name on disk.
+#[test]
+fn a_finding_names_the_file_that_was_linted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut broken = card();
+    broken["name"] = Value::Null;
+    let bad = write(folder.path(), "planner.json", &broken);
+    let (_, report) = json(&["card", "lint", &bad]);
+    let finding = report["findings"].as_array().unwrap().iter().find(|f| f["reason_code"] == "CARD_FIELD_MISSING");
+    assert_eq!(finding.unwrap()["where"]["file"], json!(bad), "{report}");
+    for format in ["human", "markdown"] {
+        let said = run(&["card", "lint", &bad, "--format", format]).stdout;
+        assert!(said.contains("planner.json") && !said.contains("agent-card.json /name"), "{format}: {said}");
+    }
+    let log: Value = serde_json::from_str(&run(&["card", "lint", &bad, "--format", "sarif"]).stdout).unwrap();
+    let location = &log["runs"][0]["results"][0]["locations"][0];
+    assert!(location["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap().ends_with("/planner.json"));
+    let member = location["logicalLocations"][0]["fullyQualifiedName"].as_str().unwrap();
+    assert!(member.ends_with("planner.json#/name"), "{member}");
+}
+
+/// A server without a card is no reason to open up one's network.
+#[test]
+fn an_address_without_a_card_gets_its_own_hint() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+            let _ = write!(stream, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let url = format!("http://{address}/card.json");
+    let hint = |arguments: &[&str]| json(arguments).1["error"]["hint"].as_str().unwrap_or_default().to_owned();
+    let found = hint(&["card", "lint", &url, "--allow-private", "--allow-insecure-http"]);
+    assert!(found.contains(".well-known/agent-card.json"), "{found}");
+    assert!(hint(&["card", "lint", &url]).contains("--allow-private"));
+    assert!(hint(&["mcp", "lint", &url]).contains("tools/list"));
+}
+
+/// An error message that came in a card's place makes no bundle.
+#[test]
+fn no_bundle_is_drafted_from_an_error_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("bundle").display().to_string();
+    for answer in [json!({"error": "x"}), json!({"type": "about:blank", "title": "Not Found", "status": 404})] {
+        let path = write(folder.path(), "answer.json", &answer);
+        let (code, said) = json(&["bundle", "init", "--card", &path, "--out", &out]);
+        let message = said["error"]["message"].as_str().unwrap();
+        assert!(code == 4 && message.contains("an error message"), "{said}");
+        assert!(!Path::new(&out).exists());
+    }
 }
 
 /// A server that gives callers without `A2A-Version` another card; its address.

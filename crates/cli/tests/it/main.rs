@@ -4,6 +4,7 @@
 
 mod cards;
 mod demo;
+mod documents;
 mod hostile;
 mod mcp;
 mod offline;

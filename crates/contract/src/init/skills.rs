@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{
     MARK, Source,
     contract::streams,
-    text::{list, scalar, slug},
+    text::{document, list, scalar, slug},
 };
 use crate::bundle::Files;
 
@@ -70,8 +70,7 @@ fn one(card: &Card, name: &str, skill: Skill<'_>, text: &mut String, files: &mut
         let _ = writeln!(text, "        {MARK}{what}");
     }
     let _ = writeln!(text, "    forbidden: [] {MARK}effects that this skill never has");
-    let pretty = serde_json::to_string_pretty(&fixture.value).expect("a JSON value is always JSON") + "\n";
-    files.insert(format!("fixtures/{name}.json"), pretty.into());
+    files.insert(format!("fixtures/{name}.json"), document(&fixture.value).into());
     let mut case = |suffix: &str, operation: &str| {
         let text = format!(
             "# Run against the agent: the skill's example is done.\ncase: {name}-{suffix}\nwhen:\n  operation: {operation}\n  \

@@ -1,5 +1,8 @@
 //! Names and scalars as they are written into YAML.
 
+use ostiary_protocol::hidden;
+use serde_json::Value;
+
 /// A name of lower-case letters, digits and `-`.
 pub(super) fn slug(text: &str) -> String {
     let mut out = String::new();
@@ -25,10 +28,46 @@ pub(super) fn scalar(text: &str) -> String {
         text.to_ascii_lowercase().as_str(),
         "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
     );
-    if word && !special {
+    if word && !special && !text.contains(MARKED) {
         return text.to_owned();
     }
-    serde_json::to_string(text).expect("a text is always JSON")
+    flow(&Value::from(text))
+}
+
+/// A value as YAML reads it on one line: JSON, in which every character is seen and nothing looks like a mark of ours.
+pub(super) fn flow(value: &Value) -> String {
+    let json = value.to_string().replace(MARKED, &format!("\\u{:04x}{}", u32::from('D'), &MARKED[1..]));
+    // only texts hold such characters, so that an escape of theirs is one for YAML, too
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match u32::from(c) {
+            _ if !hides(c) => out.push(c),
+            code @ 0..=0xFFFF => out.push_str(&format!("\\u{code:04x}")),
+            code => out.push_str(&format!("\\U{code:08x}")),
+        }
+    }
+    out
+}
+
+/// A value as a JSON document in which every character is seen.
+pub(super) fn document(value: &Value) -> String {
+    let json = serde_json::to_string_pretty(value).expect("a JSON value is always JSON");
+    let (mut out, mut units) = (String::with_capacity(json.len() + 1), [0; 2]);
+    for c in json.chars() {
+        if c == '\n' || !hides(c) {
+            out.push(c);
+        } else {
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out + "\n"
+}
+
+/// The word by which people search for what is theirs to decide; a stranger does not write it.
+const MARKED: &str = "DECIDE";
+
+fn hides(c: char) -> bool {
+    c.is_control() || (!c.is_ascii() && hidden::find(c.encode_utf8(&mut [0; 4])).is_some())
 }
 
 /// A flow list of texts.
@@ -37,9 +76,11 @@ pub(super) fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// A text on one line of a comment: whatever a stranger wrote cannot end the comment.
+/// A text on one line of a comment: whatever a stranger wrote cannot end the comment, hide in it, or look like a mark
+/// of ours.
 pub(super) fn comment(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(80).collect()
+    let text = text.replace(MARKED, "decide");
+    text.chars().map(|c| if hides(c) { ' ' } else { c }).take(80).collect()
 }
 
 #[cfg(test)]
@@ -64,6 +105,10 @@ mod tests {
             ("a: b # c", "\"a: b # c\""),
             ("x\ny", "\"x\\ny\""),
             ("", "\"\""),
+            ("a\u{202e}b\u{7f}", "\"a\\u202eb\\u007f\""),
+            ("\u{e0041}", "\"\\U000e0041\""),
+            ("x # DECIDE: y", "\"x # \\u0044ECIDE: y\""),
+            ("DECIDE", "\"\\u0044ECIDE\""),
         ] {
             assert_eq!(scalar(text), written);
         }
@@ -72,5 +117,6 @@ mod tests {
     #[test]
     fn a_strangers_line_break_stays_in_the_comment() {
         assert_eq!(comment("a\nactivate: [x]"), "a activate: [x]");
+        assert_eq!(comment("a # DECIDE: b\u{202e}c"), "a # decide: b c");
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     MARK, Server, Source, sample,
-    text::{scalar, slug},
+    text::{flow, scalar, slug},
 };
 use crate::{bundle::Files, file::tools::Tool};
 
@@ -72,8 +72,9 @@ fn cases(server: &Server, tool: &Tool, files: &mut Files) {
     let mut case = |set: &str, suffix: &str, content: &Value, expect: &str| {
         let text = format!(
             "# Judged without any call: what the tool's output schema lets pass and what not.\ncase: {name}-{suffix}\nwhen:\n  \
-             call: {}\nthen:\n  isError: false\n  structuredContent: {content}\nexpect:\n{expect}",
-            scalar(&tool.name)
+             call: {}\nthen:\n  isError: false\n  structuredContent: {}\nexpect:\n{expect}",
+            scalar(&tool.name),
+            flow(content)
         );
         files.insert(format!("cases/{set}/{name}-{suffix}.yaml"), text.into());
     };

@@ -97,6 +97,12 @@ catalogue! {
     SkillIdDuplicate = "SKILL_ID_DUPLICATE", DECLARATION, Never,
         "Two skills of the card share one id.",
         "Give each skill an id of its own.";
+    CardTextHidden = "CARD_TEXT_HIDDEN", DECLARATION, Never,
+        "A text of the card holds characters that a person does not see and a model reads.",
+        "Remove the characters; find out who put them there.";
+    CardOversized = "CARD_OVERSIZED", DECLARATION, Never,
+        "The card, or a text in it, is much larger than what a reader has use for.",
+        "Shorten it; what is long belongs into documentation.";
     RequiredExtensionUnsupported = "REQUIRED_EXTENSION_UNSUPPORTED", DECLARATION, Never,
         "The card requires an extension that the consumer does not support.",
         "Drop `required`, or name only consumers that support the extension.";

@@ -52,6 +52,17 @@ fn token_in_the_clear_is_refused() {
     assert!(errors[0].starts_with("ostiary.yaml:2"), "{errors:?}");
 }
 
+/// The interface names the role of consent `approver`; it is the operator's.
+#[test]
+fn an_approver_is_an_operator() {
+    let digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    let of = |role: &str| check(&format!("tokens:\n  - {{ name: olga, roles: [{role}], digest: '{digest}' }}\n"), &[]);
+    assert_eq!(of("approver").expect("a role").tokens[0].roles, [crate::auth::Role::Operator]);
+    for role in ["publisher", "verifier", "operator", "router", "auditor", "admin"] {
+        assert_eq!(of(role).expect("a role").tokens[0].roles[0].as_str(), role);
+    }
+}
+
 #[test]
 fn lease_that_would_delay_a_quarantine_for_minutes_is_refused() {
     let errors = check("admission: { lease_seconds: 600 }", &[]).expect_err("too long");

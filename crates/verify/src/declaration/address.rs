@@ -1,12 +1,12 @@
 //! `a2a.card.address`: the URL of each interface can work for its callers (C-02). What works on one machine only is a
 //! warning in a development environment.
 
-use ostiary_protocol::a2a::card::{AddressProblem, AddressWeight, Interface, address_problems};
+use ostiary_protocol::a2a::card::{AddressProblem, AddressWeight, Endpoint, address_problems};
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
-    declaration::served,
+    declaration::{addressed, served_in_its_version},
     discover::CARD,
     facts::Facts,
 };
@@ -16,7 +16,7 @@ pub(super) struct Addresses;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.address",
-    version: 1,
+    version: 2,
     summary: "The URL of each interface can work for its callers.",
     layer: Layer::Declaration,
     gate: Gate::Static,
@@ -34,19 +34,18 @@ impl Check for Addresses {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let (card, at) = match served(facts) {
+        let (card, at) = match served_in_its_version(facts) {
             Ok(served) => served,
             Err(finding) => return vec![*finding],
         };
-        let interfaces = card.interfaces();
         // an interface without URL is a missing member, and told as one
-        let named: Vec<&Interface<'_>> = interfaces.iter().filter(|i| i.url.is_some_and(|u| !u.is_empty())).collect();
+        let named: Vec<Endpoint<'_>> = addressed(&card).into_iter().filter(|i| !i.url.is_empty()).collect();
         if named.is_empty() {
             let remedy = "the card lists no interface with a URL";
             return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, "supportedInterfaces", remedy)];
         }
-        let of_interface = |i: &&Interface<'_>| {
-            let problems = address_problems(i.url.unwrap_or_default(), i.binding.as_ref());
+        let of_interface = |i: &Endpoint<'_>| {
+            let problems = address_problems(i.url, i.binding.as_ref());
             problems.into_iter().map(|p| finding(facts, i, p, &at)).collect::<Vec<_>>()
         };
         let mut out: Vec<Finding> = named.iter().flat_map(of_interface).collect();
@@ -57,11 +56,11 @@ impl Check for Addresses {
     }
 }
 
-fn finding(facts: &Facts<'_>, interface: &Interface<'_>, problem: AddressProblem, at: &[EventRef]) -> Finding {
-    let observed = format!("`{}`: {}", shown(interface.url.unwrap_or_default(), problem), problem.what());
+fn finding(facts: &Facts<'_>, interface: &Endpoint<'_>, problem: AddressProblem, at: &[EventRef]) -> Finding {
+    let observed = format!("`{}`: {}", shown(interface.url, problem), problem.what());
     let expected = "an address that works for callers elsewhere";
     let finding = facts.fail(ReasonCode::InterfaceUrlUnreachable, at.to_vec(), expected, observed);
-    let finding = finding.at_pointer(CARD, format!("{}/url", interface.pointer)).with_detail(problem.as_str());
+    let finding = finding.at_pointer(CARD, interface.pointer.clone()).with_detail(problem.as_str());
     match problem.weight() {
         AddressWeight::Never => finding,
         AddressWeight::Here if facts.production() => finding,

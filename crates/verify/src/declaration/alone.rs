@@ -27,6 +27,8 @@ pub struct CardLint {
 /// The check that says what a document is; alone where it is no card of the version to judge by, so that such a document
 /// gets one verdict.
 const REQUIRED: &str = "a2a.card.required";
+/// The checks that hold for the cards of every version.
+const OF_ANY_VERSION: [&str; 3] = ["a2a.card.https", "a2a.card.address", "a2a.card.text"];
 /// The check that compares with the last known card.
 const UNCHANGED: &str = "a2a.card.unchanged";
 
@@ -77,6 +79,8 @@ impl CardLint {
             let of_card =
                 specs.filter(|s| s.layer == Layer::Declaration && s.covers.iter().any(|id| id.starts_with("C-")));
             only = of_card.map(|spec| spec.id.to_owned()).collect();
+        } else if format.is_legacy() && self.options.legacy_cards {
+            only.extend(OF_ANY_VERSION.map(str::to_owned));
         }
         if self.options.last_card.is_some() && (format.is_v1() || format.is_legacy()) {
             only.push(UNCHANGED.to_owned());

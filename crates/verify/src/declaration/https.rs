@@ -3,13 +3,13 @@
 
 use ostiary_protocol::a2a::{
     Binding,
-    card::{AddressProblem, Interface, address_problems, is_of_others},
+    card::{AddressProblem, Endpoint, address_problems, is_of_others},
 };
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
-    declaration::served,
+    declaration::{addressed, served_in_its_version},
     discover::CARD,
     facts::Facts,
 };
@@ -19,7 +19,7 @@ pub(super) struct Https;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.https",
-    version: 3,
+    version: 4,
     summary: "Interfaces are served over TLS: https, or gRPC by host and port.",
     layer: Layer::Declaration,
     gate: Gate::Static,
@@ -37,12 +37,12 @@ impl Check for Https {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let (card, at) = match served(facts) {
+        let (card, at) = match served_in_its_version(facts) {
             Ok(served) => served,
             Err(finding) => return vec![*finding],
         };
-        let interfaces = card.interfaces();
-        let insecure = interfaces.iter().filter(|i| !secure(i.binding.as_ref(), i.url.unwrap_or("")));
+        let interfaces = addressed(&card);
+        let insecure = interfaces.iter().filter(|i| !secure(i.binding.as_ref(), i.url));
         let mut out: Vec<Finding> = insecure.map(|i| finding(facts, i, &at)).collect();
         if out.iter().all(|f| f.severity == Severity::Warning) {
             out.push(if interfaces.is_empty() { nothing(facts) } else { facts.pass(at) });
@@ -51,13 +51,13 @@ impl Check for Https {
     }
 }
 
-fn finding(facts: &Facts<'_>, interface: &Interface<'_>, at: &[EventRef]) -> Finding {
-    let url = interface.url.unwrap_or("");
+fn finding(facts: &Facts<'_>, interface: &Endpoint<'_>, at: &[EventRef]) -> Finding {
+    let url = interface.url;
     let unknown = interface.binding.as_ref().is_some_and(is_of_others) && !has_scheme(url, &["http", "ws"]);
     let severity = if facts.production() && !unknown { Severity::Error } else { Severity::Warning };
     let expected = if unknown { "a scheme that is known to use TLS" } else { "an absolute https:// URL" };
     let finding = facts.fail(ReasonCode::InterfaceUrlInsecure, at.to_vec(), expected, format!("`{url}`"));
-    finding.at_pointer(CARD, format!("{}/url", interface.pointer)).as_severity(severity)
+    finding.at_pointer(CARD, interface.pointer.clone()).as_severity(severity)
 }
 
 fn nothing(facts: &Facts<'_>) -> Finding {

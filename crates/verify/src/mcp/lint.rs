@@ -176,7 +176,7 @@ fn report(tool: &Tool<'_>, issues: &[Issue]) -> ToolReport {
 pub(super) fn shown(text: &str) -> String {
     const MOST: usize = 80;
     let visible = |c: char| -> String {
-        let hidden = !c.is_ascii() && ostiary_protocol::mcp::hidden::find(c.encode_utf8(&mut [0; 4])).is_some();
+        let hidden = !c.is_ascii() && ostiary_protocol::hidden::find(c.encode_utf8(&mut [0; 4])).is_some();
         if c.is_control() || hidden { c.escape_unicode().to_string() } else { c.to_string() }
     };
     let mut out: String = text.chars().take(MOST).map(visible).collect();

@@ -1,6 +1,9 @@
 //! The members of one tool: those that must be there, their types, and the name (M-04).
 
-use ostiary_protocol::mcp::{NotTools, Tool, hidden, snapshot::form_of};
+use ostiary_protocol::{
+    hidden,
+    mcp::{NotTools, Tool, snapshot::form_of},
+};
 use ostiary_record::ReasonCode;
 use serde_json::Value;
 

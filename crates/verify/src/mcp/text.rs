@@ -1,6 +1,6 @@
 //! What the texts of one tool hide, and how long they are: models read every one of them (S-04).
 
-use ostiary_protocol::mcp::{Tool, hidden};
+use ostiary_protocol::{hidden, mcp::Tool};
 use ostiary_record::ReasonCode;
 use serde_json::Value;
 

@@ -7,7 +7,7 @@
 use ostiary_record::{FindingLine, Layer, Outcome, Report};
 
 use super::{
-    Subject,
+    Broken, Subject,
     weight::{Test, Weight, code, is_empty_handed, of_layer, said, weight},
     xml::Xml,
 };
@@ -33,10 +33,10 @@ enum End {
     Failure,
 }
 
-/// Reports as one document.
+/// Reports as one document; what could not be judged is an error in a suite of its own.
 #[must_use]
-pub fn junit(subjects: &[Subject<'_>]) -> String {
-    let mut all = Tally::default();
+pub fn junit(subjects: &[Subject<'_>], broken: &[Broken<'_>]) -> String {
+    let mut all = Tally { tests: broken.len(), errors: broken.len(), ..Tally::default() };
     for subject in subjects {
         layers(subject.report).for_each(|layer| all.add(Tally::of(subject.report, layer)));
     }
@@ -44,25 +44,31 @@ pub fn junit(subjects: &[Subject<'_>]) -> String {
     xml.open("testsuites", &[&[("name", "ostiary".to_owned())], &all.attributes()[..]].concat());
     for subject in subjects {
         for layer in layers(subject.report) {
-            let name = if subjects.len() > 1 { format!("{}: {layer}", subject.name) } else { layer.to_string() };
+            let name = if subjects.len() + broken.len() > 1 {
+                format!("{}: {layer}", subject.name)
+            } else {
+                layer.to_string()
+            };
             suite(&mut xml, subject, layer, name);
         }
     }
+    broken.iter().for_each(|one| broken_suite(&mut xml, one));
     xml.finish()
 }
 
 /// The document of a command that could not run.
 #[must_use]
 pub fn junit_broken(message: &str) -> String {
+    junit(&[], &[Broken { name: "ostiary", why: message }])
+}
+
+fn broken_suite(xml: &mut Xml, broken: &Broken<'_>) {
     let tally = Tally { tests: 1, errors: 1, ..Tally::default() }.attributes();
-    let name = [("name", "ostiary".to_owned())];
-    let attributes = [&name[..], &tally[..]].concat();
-    let mut xml = Xml::new();
-    xml.open("testsuites", &attributes);
-    xml.open("testsuite", &attributes);
-    xml.open("testcase", &case_attributes("ostiary", "the verification runs"));
-    xml.text("error", &[("type", "COULD_NOT_RUN".to_owned()), ("message", message.to_owned())], message);
-    xml.finish()
+    xml.open("testsuite", &[&[("name", broken.name.to_owned())], &tally[..]].concat());
+    xml.open("testcase", &case_attributes(broken.name, "the verification runs"));
+    xml.text("error", &[("type", "COULD_NOT_RUN".to_owned()), ("message", broken.why.to_owned())], broken.why);
+    xml.close();
+    xml.close();
 }
 
 // === impl Tally ===

@@ -6,7 +6,7 @@
 use ostiary_record::{FindingLine, Layer, Outcome, Report};
 
 use super::{
-    Subject,
+    Broken, Subject,
     weight::{Weight, code, is_empty_handed, place, said, weight},
 };
 
@@ -17,10 +17,13 @@ const CELL: usize = 300;
 /// Most characters of a statement.
 const STATEMENT: usize = 6000;
 
-/// Reports as one document.
+/// Reports as one document; what could not be judged stands last.
 #[must_use]
-pub fn markdown(subjects: &[Subject<'_>]) -> String {
-    subjects.iter().map(section).collect::<Vec<_>>().join("\n")
+pub fn markdown(subjects: &[Subject<'_>], broken: &[Broken<'_>]) -> String {
+    let broken = broken.iter().map(|one| {
+        format!("## Ostiary: could not run for {}\n\n{}\n", span(one.name), span(&shortened(one.why, STATEMENT)))
+    });
+    subjects.iter().map(section).chain(broken).collect::<Vec<_>>().join("\n")
 }
 
 /// The document of a command that could not run.

@@ -9,7 +9,7 @@ use ostiary_record::{Finding, FindingLine, Outcome, Place, ReasonCode, Severity,
 use serde_json::{Value, json};
 
 use super::{
-    Subject,
+    Broken, Subject,
     weight::{Weight, is_empty_handed, said, weight},
 };
 
@@ -20,20 +20,29 @@ const FINGERPRINT: &str = "ostiary/v1";
 /// The rule of a layer in which nothing could be judged.
 const EMPTY_LAYER: ReasonCode = ReasonCode::ObservationIncomplete;
 
-/// Reports as one log, one run a report.
+/// Reports as one log, one run a report; what could not be judged is a run that did not succeed.
 #[must_use]
-pub fn sarif(subjects: &[Subject<'_>]) -> Value {
-    log(subjects.iter().map(run).collect())
+pub fn sarif(subjects: &[Subject<'_>], broken: &[Broken<'_>]) -> Value {
+    log(subjects.iter().map(run).chain(broken.iter().map(broken_run)).collect())
 }
 
 /// The log of a command that could not run.
 #[must_use]
 pub fn sarif_broken(message: &str) -> Value {
+    log(vec![unsuccessful(message)])
+}
+
+fn broken_run(broken: &Broken<'_>) -> Value {
+    let mut run = unsuccessful(broken.why);
+    // an id of its own, or a scanner takes it for the next run of another document
+    run["automationDetails"] = json!({"id": format!("ostiary/{}/", broken.name)});
+    run
+}
+
+fn unsuccessful(message: &str) -> Value {
     let notification = json!({"level": "error", "message": {"text": message}});
     let invocation = json!({"executionSuccessful": false, "toolExecutionNotifications": [notification]});
-    log(vec![
-        json!({"tool": {"driver": driver(env!("CARGO_PKG_VERSION"), &[])}, "invocations": [invocation], "results": []}),
-    ])
+    json!({"tool": {"driver": driver(env!("CARGO_PKG_VERSION"), &[])}, "invocations": [invocation], "results": []})
 }
 
 fn log(runs: Vec<Value>) -> Value {

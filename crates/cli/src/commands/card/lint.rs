@@ -9,7 +9,12 @@ use bytes::Bytes;
 use clap::Args;
 use ostiary_canon::json::{Limits, parse_strict};
 use ostiary_protocol::a2a::card::{CardFormat, project};
-use ostiary_verify::{CardLint, JudgeOptions, format_of, output::Documents};
+use ostiary_verify::{
+    CardLint, JudgeOptions,
+    discover::{CARD, PLAIN_CARD},
+    format_of,
+    output::Documents,
+};
 
 use super::{Reach, last_known, verify};
 use crate::{
@@ -17,7 +22,7 @@ use crate::{
     console::Console,
     error::CliError,
     exit::Exit,
-    report::{self, Judged},
+    report::{self, Judged, Tried},
     system,
 };
 
@@ -53,9 +58,6 @@ pub(crate) struct Lint {
     reach: Reach,
 }
 
-/// What findings call the card that is judged.
-const CARD: &str = "agent-card.json";
-
 /// A card to lint.
 struct Document {
     card: Bytes,
@@ -72,22 +74,31 @@ impl Lint {
         let clock = Arc::new(system::Elapsed::start());
         let lint = CardLint::new(self.options()?, self.dev, clock);
         let lint = lint.map_err(|e| CliError::because("this build cannot lint cards", &e))?;
-        let mut all = Vec::new();
+        let mut all = Vec::with_capacity(self.cards.len());
         for card in &self.cards {
-            let is_url = card.starts_with("https://") || card.starts_with("http://");
-            let document = if is_url { self.fetched(card).await? } else { Document::of(read(Path::new(card))?.into()) };
-            // a card that was fetched has no place in the reader's tree
-            let documents = if is_url { Documents::default() } else { Documents::at_home(card).with(CARD, card) };
-            let format = document.format.map_or("malformed", CardFormat::slug);
-            let projection = document.projection();
-            let mut judged = Judged::new(card, lint.report(document.card, document.plain, system::now()));
-            judged = judged.with("card", card.as_str()).with("format", format).with("a2a", self.a2a.as_str());
-            if let Some(projection) = projection {
-                judged = judged.with("projection", projection);
-            }
-            all.push(judged.headed(format!("{card}  ({format})")).documents(documents));
+            all.push(Tried::of("card", card, self.one(&lint, card).await));
         }
-        Ok(report::show(console, &all))
+        report::show_each(console, all)
+    }
+
+    async fn one(&self, lint: &CardLint, card: &str) -> Result<Judged, CliError> {
+        let is_url = card.starts_with("https://") || card.starts_with("http://");
+        let document = if is_url { self.fetched(card).await? } else { Document::of(read(Path::new(card))?.into()) };
+        // a card that was fetched has no place in the reader's tree
+        let documents = if is_url { Documents::default() } else { Documents::at_home(card).with(card, card) };
+        let format = document.format.map_or("malformed", CardFormat::slug);
+        let projection = document.projection();
+        let judged = Judged::new(card, lint.report(document.card, document.plain, system::now()))
+            .renamed(CARD, card)
+            .renamed(PLAIN_CARD, &format!("{card} without A2A-Version"))
+            .with("card", card)
+            .with("format", format)
+            .with("a2a", self.a2a.as_str());
+        let judged = match projection {
+            Some(projection) => judged.with("projection", projection),
+            None => judged,
+        };
+        Ok(judged.headed(format!("{card}  ({format})")).documents(documents))
     }
 
     async fn fetched(&self, url: &str) -> Result<Document, CliError> {

@@ -1,4 +1,5 @@
-//! Characters that a person does not see and a model reads: the usual carrier of instructions in tool descriptions.
+//! Characters that a person does not see and a model reads: the usual carrier of instructions in
+//! descriptions of tools and skills.
 //!
 //! What scripts and emoji really need is not reported: joiners between letters of Indic and Arabic scripts or between
 //! emoji, variation selectors behind a character, direction marks beside right-to-left letters, flags of regions.
