@@ -303,8 +303,8 @@ mod tests {
         ] {
             assert_eq!(remote(server).grpc(None).expect("an address"), grpc);
         }
-        let named = Some("http://routers.internal:7000".to_owned());
-        assert_eq!(remote("http://a").grpc(named.clone()).expect("an address"), named.expect("named"));
+        let named = "http://routers.internal:7000";
+        assert_eq!(remote("http://a").grpc(Some(named.to_owned())).expect("an address"), named);
         assert_eq!(remote("ostiary").grpc(None).expect_err("no address").exit(), Exit::Usage);
     }
 

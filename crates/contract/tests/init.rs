@@ -154,7 +154,7 @@ fn a_strangers_text_makes_no_mark_and_hides_nothing() {
         "outputSchema": {"type": "object", "required": ["id"], "properties": {"id": {"const": hostile}}}}]});
     let tools = vec![("s".to_owned(), tools.to_string().into())];
     let (draft, bundle, _) = drafted(&Declared { tools, ..declared(&card) });
-    assert!(draft.decisions("e").iter().all(|d| !d.what.contains("remove")), "{:?}", draft.decisions("e"));
+    assert!(draft.decisions("e").iter().all(|d| !d.what.starts_with("remove")), "{:?}", draft.decisions("e"));
     let drafted = draft.files.iter().filter(|(path, _)| !path.ends_with("card.json") && !path.contains("snapshot"));
     for (path, bytes) in drafted.chain([(&"environment".to_owned(), &Bytes::from(draft.environment.clone()))]) {
         let text = std::str::from_utf8(bytes).expect("text");

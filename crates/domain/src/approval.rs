@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     names::{Actor, ApprovalId, Moment, VersionRef},
+    ports::Idempotency,
     version::Version,
 };
 
@@ -65,6 +66,8 @@ pub struct NewApproval {
     pub reason: String,
     /// The end, exclusive.
     pub expires_at: Timestamp,
+    /// Repeats of the same request get the same answer.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// Why an approval cannot be recorded or does not count.
@@ -135,7 +138,7 @@ impl NewApproval {
     /// The approval, as recorded at `moment`.
     #[must_use]
     pub fn given(self, at: Moment) -> Approval {
-        let Self { id, version, edge, actor, manifest, policy, reason, expires_at } = self;
+        let Self { id, version, edge, actor, manifest, policy, reason, expires_at, idempotency: _ } = self;
         Approval { id, version, edge, actor, manifest, policy, reason, at, expires_at }
     }
 }

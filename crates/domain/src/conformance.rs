@@ -71,9 +71,11 @@ macro_rules! store_conformance {
                 a_namespace_that_changes_its_mode_is_told_anew, a_new_try_does_not_hide_the_admitted_one,
                 evidence_is_read_in_bulk;
             waivers: a_waiver_is_two_peoples_word, a_revoked_waiver_calls_in_what_rests_on_it,
-                two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
+                waivers_repeat_by_their_keys, two_grants_at_the_same_time_are_one, a_waiver_is_for_what_was_measured;
             grants: a_replica_keeps_one_row_and_makes_no_revision, a_silent_replica_is_forgotten_late;
-            webhooks: a_receiver_is_claimed_once_and_moves_on, what_is_given_up_stays_visible, a_notice_is_told_once;
+            webhooks: receivers_at_the_same_time_do_not_exceed_their_number,
+                a_receiver_is_registered_once_by_its_key, a_receiver_is_claimed_once_and_moves_on,
+                what_is_given_up_stays_visible, a_notice_is_told_once;
             drift: a_report_is_taken_once, only_another_card_begins_a_revalidation, what_the_control_plane_sees_decides,
                 one_router_alone_takes_nothing_down, a_second_router_counts_while_nobody_can_look,
                 an_unfounded_reporter_is_heard_later, what_happened_meanwhile_counts,

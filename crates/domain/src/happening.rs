@@ -14,10 +14,12 @@ use crate::{
     drift::Conclusion,
     lifecycle::StateName,
     names::{Actor, Moment, WebhookId},
+    ports::{Idempotency, Refusal},
     registry::Namespace,
     version::Version,
 };
 
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -96,7 +98,7 @@ pub struct Notice {
 }
 
 /// A receiver of happenings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// What was registered.
     pub facts: WebhookFacts,
@@ -140,6 +142,10 @@ pub struct NewWebhook {
     pub namespace: Option<String>,
     /// Who registers it.
     pub by: Actor,
+    /// Most receivers of that namespace, or of all namespaces, with this one.
+    pub most: usize,
+    /// Repeats of the same request get the same answer.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// How a try to deliver ended.
@@ -291,10 +297,23 @@ fn notice(id: String, subject: String, detail: Value) -> Notice {
 // === impl NewWebhook ===
 
 impl NewWebhook {
+    /// Whether there is room beside `standing`, all receivers that there are.
+    ///
+    /// # Errors
+    /// When as many are told of the same as may be.
+    pub fn permitted(&self, standing: &[Webhook]) -> Result<(), Refusal> {
+        let same = standing.iter().filter(|hook| hook.facts.namespace == self.namespace).count();
+        if same < self.most {
+            return Ok(());
+        }
+        let whose = self.namespace.as_ref().map_or_else(|| "all namespaces".to_owned(), |n| format!("namespace `{n}`"));
+        Err(Refusal::Full { what: format!("receivers that are told of {whose}"), most: self.most })
+    }
+
     /// The receiver, as registered at `at`.
     #[must_use]
     pub fn registered(self, at: Moment) -> Webhook {
-        let Self { id, url, allow_private, namespace, by } = self;
+        let Self { id, url, allow_private, namespace, by, most: _, idempotency: _ } = self;
         let facts = WebhookFacts { id, url, allow_private, namespace, by, at };
         Webhook { facts, reached: at.revision, tries: 0, not_before: at.time, last_error: None }
     }

@@ -57,4 +57,4 @@ pub use projection::project;
 pub use route::{Previous, Route};
 pub use subject::{Authorization, GatePass, Subject};
 pub use version::Version;
-pub use waiver::{Waived, Waiver};
+pub use waiver::{NewRevocation, Waived, Waiver};

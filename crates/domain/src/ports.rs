@@ -23,7 +23,7 @@ use crate::{
     registry::{Agent, EnvironmentRecord, Namespace, Token},
     route::Route,
     version::{Submission, Told, Version},
-    waiver::{NewGrant, NewWaiver, Waiver},
+    waiver::{NewGrant, NewRevocation, NewWaiver, Waiver},
 };
 
 pub use command::{
@@ -148,7 +148,7 @@ pub trait Waivers {
     /// Records the second person's word.
     fn grant_waiver(&self, grant: NewGrant) -> Answer<'_, Waiver>;
     /// Ends a waiver, and calls in every authorization that rests on it.
-    fn revoke_waiver<'a>(&'a self, id: &'a WaiverId, by: Actor, reason: &'a str) -> Answer<'a, Waiver>;
+    fn revoke_waiver(&self, revoke: NewRevocation) -> Answer<'_, Waiver>;
     /// One waiver.
     fn waiver<'a>(&'a self, id: &'a WaiverId) -> Answer<'a, Option<Waiver>>;
     /// All waivers of a label, oldest first.

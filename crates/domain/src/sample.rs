@@ -251,6 +251,7 @@ pub fn new_waiver(label: &str, check: &str) -> NewWaiver {
         reason: "mended next week".into(),
         by: operator(),
         expires_at: hour(24),
+        idempotency: None,
     }
 }
 

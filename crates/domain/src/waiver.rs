@@ -14,6 +14,7 @@ use crate::{
     audit::{AuditAction, AuditDraft},
     evidence::EvidenceRecord,
     names::{Actor, Moment, VersionRef, WaiverId},
+    ports::Idempotency,
     subject::Authorization,
     version::Version,
 };
@@ -22,7 +23,7 @@ use crate::{
 mod tests;
 
 /// One waiver, at whatever point of its life.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
     /// What was asked for.
     pub request: WaiverRequest,
@@ -82,6 +83,8 @@ pub struct NewWaiver {
     pub by: Actor,
     /// The end, exclusive.
     pub expires_at: Timestamp,
+    /// Repeats of the same request get the same answer.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// The second person's word.
@@ -108,6 +111,21 @@ pub struct NewGrant {
     pub reason: String,
     /// The signed statement.
     pub envelope: String,
+    /// Repeats of the same request get the same answer.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// An end before its time that is to be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRevocation {
+    /// Which waiver.
+    pub waiver: WaiverId,
+    /// Who revokes.
+    pub by: Actor,
+    /// Why.
+    pub reason: String,
+    /// Repeats of the same request get the same answer.
+    pub idempotency: Option<Idempotency>,
 }
 
 /// How a waiver ended before its time.
@@ -201,7 +219,7 @@ impl NewWaiver {
     /// The waiver, as asked for at `at`.
     #[must_use]
     pub fn asked(self, at: Moment) -> Waiver {
-        let Self { id, agent, label, check, profile, manifest, policy, reason, by, expires_at } = self;
+        let Self { id, agent, label, check, profile, manifest, policy, reason, by, expires_at, idempotency: _ } = self;
         let request = WaiverRequest { id, agent, label, check, profile, manifest, policy, reason, by, at, expires_at };
         Waiver { request, granted: None, revoked: None }
     }

@@ -188,6 +188,7 @@ impl Courier {
         match send(hook.facts.allow_private, &request).await {
             Ok(()) => Ok(Attempted::Delivered(happening.revision)),
             Err(error) => {
+                let error = hook.shown_error(&error);
                 let id: &WebhookId = &hook.facts.id;
                 tracing::info!(webhook = %id, event = %event.id, %error, "a receiver did not take an event");
                 Ok(hook.failed(happening.revision, error, self.app.clock.now()))

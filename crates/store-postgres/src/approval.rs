@@ -6,6 +6,7 @@ use ostiary_domain::{
 use serde_json::json as value;
 
 use crate::{
+    idempotency,
     row::{Row, int, json, nanos, text, word},
     store::PostgresStore,
     transaction::{Db, Revising},
@@ -30,6 +31,10 @@ pub(crate) async fn approve(store: &PostgresStore, new: NewApproval) -> Result<A
 }
 
 async fn give(tx: &mut Revising, new: &NewApproval) -> Result<Approval, StoreError> {
+    let asked = new.idempotency.clone();
+    if let Some(given) = idempotency::answered(tx.db(), &new.actor, asked.as_ref()).await? {
+        return Ok(given);
+    }
     let found = version::load(tx.db(), &new.version).await?;
     let unknown = || Refusal::Unknown { what: "version", id: new.version.to_string() };
     new.permitted(&found.ok_or_else(unknown)?, tx.now()).map_err(Refusal::Approval)?;
@@ -49,6 +54,7 @@ async fn give(tx: &mut Revising, new: &NewApproval) -> Result<Approval, StoreErr
             "expires_at": approval.expires_at,
         }),
     };
+    idempotency::remember(tx.db(), &approval.actor, asked.as_ref(), &approval, at.time).await?;
     tx.record(audit, at).await?;
     Ok(approval)
 }

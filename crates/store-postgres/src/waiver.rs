@@ -2,13 +2,13 @@
 
 use ostiary_canon::{AgentId, Digest, VersionLabel};
 use ostiary_domain::{
-    Actor, Moment, Refusal, StoreError, Version, Waiver, WaiverId,
+    Moment, Refusal, StoreError, Version, Waiver, WaiverId,
     ports::{Answer, Waivers},
-    waiver::{Grant, NewGrant, NewWaiver, Revocation, known_manifests},
+    waiver::{Grant, NewGrant, NewRevocation, NewWaiver, Revocation, known_manifests},
 };
 
 use crate::{
-    evidence,
+    evidence, idempotency,
     row::{Row, int, json},
     store::PostgresStore,
     transaction::{Db, Revising},
@@ -33,9 +33,8 @@ impl Waivers for PostgresStore {
         Box::pin(self.transaction("waiver.grant", grant, |tx, new| Box::pin(self::grant(tx, new))))
     }
 
-    fn revoke_waiver<'a>(&'a self, id: &'a WaiverId, by: Actor, reason: &'a str) -> Answer<'a, Waiver> {
-        let command = (id.clone(), by, reason.to_owned());
-        Box::pin(self.transaction("waiver.revoke", command, |tx, command| Box::pin(revoke(tx, command))))
+    fn revoke_waiver(&self, new: NewRevocation) -> Answer<'_, Waiver> {
+        Box::pin(self.transaction("waiver.revoke", new, |tx, new| Box::pin(revoke(tx, new))))
     }
 
     fn waiver<'a>(&'a self, id: &'a WaiverId) -> Answer<'a, Option<Waiver>> {
@@ -48,6 +47,9 @@ impl Waivers for PostgresStore {
 }
 
 async fn request(tx: &mut Revising, new: &NewWaiver) -> Result<Waiver, StoreError> {
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let tries = version::tries(tx.db(), &new.agent, &new.label).await?;
     let known = manifests(tx.db(), &tries).await?;
     new.permitted(&known, tx.now()).map_err(Refusal::Waiver)?;
@@ -55,10 +57,14 @@ async fn request(tx: &mut Revising, new: &NewWaiver) -> Result<Waiver, StoreErro
     let waiver = new.clone().asked(at);
     insert(tx.db(), &waiver).await?;
     tx.record(waiver.audit_of_request(), at).await?;
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
     Ok(waiver)
 }
 
 async fn grant(tx: &mut Revising, new: &NewGrant) -> Result<Waiver, StoreError> {
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let waiver = known(tx.db(), &new.waiver).await?;
     let tries = version::tries(tx.db(), &waiver.request.agent, &waiver.request.label).await?;
     waiver.grantable(&new.by, &new.reason, &tries, tx.now()).map_err(Refusal::Waiver)?;
@@ -72,22 +78,29 @@ async fn grant(tx: &mut Revising, new: &NewGrant) -> Result<Waiver, StoreError> 
     let updated = query.execute(db.conn()).await;
     db.one(updated, id)?;
     tx.record(waiver.audit_of_grant(&granted), at).await?;
-    Ok(Waiver { granted: Some(granted), ..waiver })
+    let waiver = Waiver { granted: Some(granted), ..waiver };
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
+    Ok(waiver)
 }
 
-async fn revoke(tx: &mut Revising, (id, by, reason): &(WaiverId, Actor, String)) -> Result<Waiver, StoreError> {
-    let waiver = known(tx.db(), id).await?;
-    waiver.revocable(by, reason).map_err(Refusal::Waiver)?;
+async fn revoke(tx: &mut Revising, new: &NewRevocation) -> Result<Waiver, StoreError> {
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
+    let waiver = known(tx.db(), &new.waiver).await?;
+    waiver.revocable(&new.by, &new.reason).map_err(Refusal::Waiver)?;
     let at = tx.moment();
-    let revoked = Revocation { by: by.clone(), reason: reason.clone(), at };
-    let (key, text) = (id.as_str(), json(&revoked));
+    let revoked = Revocation { by: new.by.clone(), reason: new.reason.clone(), at };
+    let (key, text) = (new.waiver.as_str(), json(&revoked));
     let query = sqlx::query!("UPDATE waivers SET revoked = $1 WHERE id = $2 AND revoked IS NULL", text, key);
     let mut db = tx.db();
     let updated = query.execute(db.conn()).await;
     db.one(updated, key)?;
     let called_in = call_in(tx, &waiver, at).await?;
     tx.record(waiver.audit_of_revocation(&revoked, &called_in), at).await?;
-    Ok(Waiver { revoked: Some(revoked), ..waiver })
+    let waiver = Waiver { revoked: Some(revoked), ..waiver };
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
+    Ok(waiver)
 }
 
 /// Calls in every authorization of the label that rests on `waiver`.

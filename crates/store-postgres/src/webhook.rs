@@ -10,6 +10,7 @@ use ostiary_domain::{
 use serde_json::json as value;
 
 use crate::{
+    idempotency,
     row::{Row, int, json, nanos, text},
     store::PostgresStore,
     transaction::{Db, Revising, Writing},
@@ -78,13 +79,20 @@ async fn notice(tx: &mut Revising, notice: &Notice) -> Result<Option<Revision>, 
 }
 
 async fn put(tx: &mut Revising, new: &NewWebhook) -> Result<Webhook, StoreError> {
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let at = tx.moment();
+    // whoever has the moment is alone, so that two at once do not both find the last place free
+    new.permitted(&all(tx.db()).await?)?;
     let hook = new.clone().registered(at);
     insert(tx.db(), &hook).await?;
     let facts = &hook.facts;
-    let detail = value!({"url": facts.url, "allow_private": facts.allow_private, "namespace": facts.namespace});
+    // a key in the address is the receiver's and ours, and no reader's of the audit
+    let detail = value!({"url": facts.shown_url(), "allow_private": facts.allow_private, "namespace": facts.namespace});
     let audit = audit(&facts.by, AuditAction::PutWebhook, &facts.id, detail);
     tx.record(audit, at).await?;
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &hook, at.time).await?;
     Ok(hook)
 }
 

@@ -6,6 +6,7 @@ use ostiary_domain::{
 use serde_json::json as value;
 
 use crate::{
+    idempotency,
     row::{Row, int, json, nanos, word},
     store::SqliteStore,
     transaction::Db,
@@ -27,6 +28,10 @@ struct Columns {
 /// Records an approval, if it may be given.
 pub(crate) async fn approve(store: &SqliteStore, new: NewApproval) -> Result<Approval, StoreError> {
     let mut tx = store.writing("approval.give").await?;
+    let asked = new.idempotency.clone();
+    if let Some(given) = idempotency::answered(tx.db(), &new.actor, asked.as_ref()).await? {
+        return Ok(given);
+    }
     let found = version::load(tx.db(), &new.version).await?;
     let unknown = || Refusal::Unknown { what: "version", id: new.version.to_string() };
     new.permitted(&found.ok_or_else(unknown)?, tx.now()).map_err(Refusal::Approval)?;
@@ -46,6 +51,7 @@ pub(crate) async fn approve(store: &SqliteStore, new: NewApproval) -> Result<App
             "expires_at": approval.expires_at,
         }),
     };
+    idempotency::remember(tx.db(), &approval.actor, asked.as_ref(), &approval, at.time).await?;
     tx.record(audit, at).await?;
     tx.commit().await?;
     Ok(approval)

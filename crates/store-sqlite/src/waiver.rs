@@ -2,13 +2,13 @@
 
 use ostiary_canon::{AgentId, Digest, VersionLabel};
 use ostiary_domain::{
-    Actor, Moment, Refusal, StoreError, Version, Waiver, WaiverId,
+    Moment, Refusal, StoreError, Version, Waiver, WaiverId,
     ports::{Answer, Waivers},
-    waiver::{Grant, NewGrant, NewWaiver, Revocation, known_manifests},
+    waiver::{Grant, NewGrant, NewRevocation, NewWaiver, Revocation, known_manifests},
 };
 
 use crate::{
-    evidence,
+    evidence, idempotency,
     row::{Row, int, json},
     store::SqliteStore,
     transaction::{Db, Writing},
@@ -33,8 +33,8 @@ impl Waivers for SqliteStore {
         Box::pin(self::grant(self, grant))
     }
 
-    fn revoke_waiver<'a>(&'a self, id: &'a WaiverId, by: Actor, reason: &'a str) -> Answer<'a, Waiver> {
-        Box::pin(revoke(self, id, by, reason))
+    fn revoke_waiver(&self, new: NewRevocation) -> Answer<'_, Waiver> {
+        Box::pin(revoke(self, new))
     }
 
     fn waiver<'a>(&'a self, id: &'a WaiverId) -> Answer<'a, Option<Waiver>> {
@@ -48,24 +48,31 @@ impl Waivers for SqliteStore {
 
 async fn request(store: &SqliteStore, new: NewWaiver) -> Result<Waiver, StoreError> {
     let mut tx = store.writing("waiver.request").await?;
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let tries = version::tries(tx.db(), &new.agent, &new.label).await?;
     let known = manifests(tx.db(), &tries).await?;
     new.permitted(&known, tx.now()).map_err(Refusal::Waiver)?;
     let at = tx.moment().await?;
-    let waiver = new.asked(at);
+    let waiver = new.clone().asked(at);
     insert(tx.db(), &waiver).await?;
     tx.record(waiver.audit_of_request(), at).await?;
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
     tx.commit().await?;
     Ok(waiver)
 }
 
 async fn grant(store: &SqliteStore, new: NewGrant) -> Result<Waiver, StoreError> {
     let mut tx = store.writing("waiver.grant").await?;
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let waiver = known(tx.db(), &new.waiver).await?;
     let tries = version::tries(tx.db(), &waiver.request.agent, &waiver.request.label).await?;
     waiver.grantable(&new.by, &new.reason, &tries, tx.now()).map_err(Refusal::Waiver)?;
     let at = tx.moment().await?;
-    let NewGrant { by, reason, envelope, .. } = new;
+    let NewGrant { by, reason, envelope, .. } = new.clone();
     let granted = Grant { by, reason, at, envelope };
     let (id, text) = (waiver.request.id.as_str(), json(&granted));
     let query =
@@ -74,25 +81,32 @@ async fn grant(store: &SqliteStore, new: NewGrant) -> Result<Waiver, StoreError>
     let updated = query.execute(db.conn()).await;
     db.one(updated, id)?;
     tx.record(waiver.audit_of_grant(&granted), at).await?;
+    let waiver = Waiver { granted: Some(granted), ..waiver };
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
     tx.commit().await?;
-    Ok(Waiver { granted: Some(granted), ..waiver })
+    Ok(waiver)
 }
 
-async fn revoke(store: &SqliteStore, id: &WaiverId, by: Actor, reason: &str) -> Result<Waiver, StoreError> {
+async fn revoke(store: &SqliteStore, new: NewRevocation) -> Result<Waiver, StoreError> {
     let mut tx = store.writing("waiver.revoke").await?;
-    let waiver = known(tx.db(), id).await?;
-    waiver.revocable(&by, reason).map_err(Refusal::Waiver)?;
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
+    let waiver = known(tx.db(), &new.waiver).await?;
+    waiver.revocable(&new.by, &new.reason).map_err(Refusal::Waiver)?;
     let at = tx.moment().await?;
-    let revoked = Revocation { by, reason: reason.to_owned(), at };
-    let (key, text) = (id.as_str(), json(&revoked));
+    let revoked = Revocation { by: new.by.clone(), reason: new.reason.clone(), at };
+    let (key, text) = (new.waiver.as_str(), json(&revoked));
     let query = sqlx::query!("UPDATE waivers SET revoked = ? WHERE id = ? AND revoked IS NULL", text, key);
     let mut db = tx.db();
     let updated = query.execute(db.conn()).await;
     db.one(updated, key)?;
     let called_in = call_in(&mut tx, &waiver, at).await?;
     tx.record(waiver.audit_of_revocation(&revoked, &called_in), at).await?;
+    let waiver = Waiver { revoked: Some(revoked), ..waiver };
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &waiver, at.time).await?;
     tx.commit().await?;
-    Ok(Waiver { revoked: Some(revoked), ..waiver })
+    Ok(waiver)
 }
 
 /// Calls in every authorization of the label that rests on `waiver`.

@@ -10,6 +10,7 @@ use ostiary_domain::{
 use serde_json::json as value;
 
 use crate::{
+    idempotency,
     row::{Row, int, json, nanos},
     store::SqliteStore,
     transaction::{Db, Writing, head},
@@ -80,13 +81,20 @@ async fn notice(store: &SqliteStore, notice: Notice) -> Result<Option<Revision>,
 
 async fn put(store: &SqliteStore, new: NewWebhook) -> Result<Webhook, StoreError> {
     let mut tx = store.writing("webhook.put").await?;
+    if let Some(answered) = idempotency::answered(tx.db(), &new.by, new.idempotency.as_ref()).await? {
+        return Ok(answered);
+    }
     let at = tx.moment().await?;
-    let hook = new.registered(at);
+    // whoever has the moment is alone, so that two at once do not both find the last place free
+    new.permitted(&all(tx.db()).await?)?;
+    let hook = new.clone().registered(at);
     insert(tx.db(), &hook).await?;
     let facts = &hook.facts;
-    let detail = value!({"url": facts.url, "allow_private": facts.allow_private, "namespace": facts.namespace});
+    // a key in the address is the receiver's and ours, and no reader's of the audit
+    let detail = value!({"url": facts.shown_url(), "allow_private": facts.allow_private, "namespace": facts.namespace});
     let audit = audit(&facts.by, AuditAction::PutWebhook, &facts.id, detail);
     tx.record(audit, at).await?;
+    idempotency::remember(tx.db(), &new.by, new.idempotency.as_ref(), &hook, at.time).await?;
     tx.commit().await?;
     Ok(hook)
 }

@@ -145,6 +145,7 @@ pub async fn approvals_are_kept_to_their_rules(bench: &dyn Bench) {
         policy: Policy::one().digest(),
         reason: "looked at it".into(),
         expires_at: hour(2),
+        idempotency: None,
     };
     let mut other = approval("a", operator());
     other.manifest = Digest::of(b"other");
@@ -153,7 +154,14 @@ pub async fn approvals_are_kept_to_their_rules(bench: &dyn Bench) {
         assert!(matches!(refused, Err(StoreError::Refused(Refusal::Approval(_)))), "{refused:?}");
     }
     let given = world.store.approve(approval("a", operator())).await.expect("the honest twin");
-    assert_eq!(world.store.approvals_of(&key).await.expect("approvals"), [given]);
+    assert_eq!(world.store.approvals_of(&key).await.expect("approvals"), std::slice::from_ref(&given));
+    let by_key = |id: &str| NewApproval {
+        idempotency: Some(Idempotency { key: "k".into(), request: Digest::of(b"consent") }),
+        ..approval(id, operator())
+    };
+    let second = world.store.approve(by_key("b")).await.expect("another consent");
+    assert_eq!(world.store.approve(by_key("c")).await.expect("a repeat"), second);
+    assert_eq!(world.store.approvals_of(&key).await.expect("approvals"), [given, second]);
     world.is_sound().await;
 }
 

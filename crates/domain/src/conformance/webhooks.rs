@@ -1,13 +1,15 @@
 //! Receivers: each told in order, by one courier at a time, and nothing that was given up is forgotten (L-12).
 
+use futures::future::join_all;
 use jiff::SignedDuration;
-use ostiary_canon::Revision;
+use ostiary_canon::{Digest, Revision};
 use ostiary_record::Gate;
 
 use super::{Bench, world::World};
 use crate::{
     WebhookId,
     happening::{Attempted, NewWebhook, mode_expired},
+    ports::{Conflict, Idempotency, Refusal, StoreError},
     registry::Namespace,
     sample::{hour, operator},
 };
@@ -16,7 +18,40 @@ const LEASE: SignedDuration = SignedDuration::from_mins(1);
 
 fn hook() -> NewWebhook {
     let (id, url) = (WebhookId("hook".into()), "https://hooks.example/ostiary".into());
-    NewWebhook { id, url, allow_private: false, namespace: Some("acme".into()), by: operator() }
+    let (namespace, by) = (Some("acme".into()), operator());
+    NewWebhook { id, url, allow_private: false, namespace, by, most: 2, idempotency: None }
+}
+
+/// Many at once: as many get in as may, and a repeat by its key is no second one.
+pub async fn receivers_at_the_same_time_do_not_exceed_their_number(bench: &dyn Bench) {
+    let world = World::new(bench).await;
+    let one = |n: usize| NewWebhook { id: WebhookId(format!("hook-{n}")), most: 3, ..hook() };
+    let all = join_all((0..6).map(|n| world.store.put_webhook(one(n)))).await;
+    let refused = all.iter().filter(|answer| matches!(answer, Err(StoreError::Refused(Refusal::Full { .. }))));
+    assert_eq!((all.iter().filter(|answer| answer.is_ok()).count(), refused.count()), (3, 3), "{all:?}");
+    assert_eq!(world.store.webhooks().await.expect("a list").len(), 3);
+    let elsewhere = NewWebhook { namespace: Some("globex".into()), ..one(7) };
+    world.store.put_webhook(elsewhere).await.expect("another namespace has places of its own");
+    world.is_sound().await;
+}
+
+/// A repeat by its key gets the first answer; the key for another request is a conflict. No key stands in the audit.
+pub async fn a_receiver_is_registered_once_by_its_key(bench: &dyn Bench) {
+    let world = World::new(bench).await;
+    let asked = |request: &[u8], id: &str| NewWebhook {
+        id: WebhookId(id.into()),
+        url: "https://hooks.example/ostiary?key=s3cret".into(),
+        idempotency: Some(Idempotency { key: "k".into(), request: Digest::of(request) }),
+        ..hook()
+    };
+    let first = world.store.put_webhook(asked(b"one", "a")).await.expect("registered");
+    let repeat = world.store.put_webhook(asked(b"one", "b")).await.expect("an answer");
+    assert_eq!((&repeat, world.store.webhooks().await.expect("a list").len()), (&first, 1));
+    let other = world.store.put_webhook(asked(b"two", "c")).await;
+    assert!(matches!(other, Err(StoreError::Conflict(Conflict::IdempotencyKey(_)))), "{other:?}");
+    let audit = world.store.audit(Revision(0), 100).await.expect("entries");
+    assert!(audit.iter().all(|entry| !format!("{entry:?}").contains("s3cret")), "{audit:?}");
+    world.is_sound().await;
 }
 
 /// One courier at a time; the next try follows the last one, and a restart forgets nothing.

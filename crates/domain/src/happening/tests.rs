@@ -66,8 +66,15 @@ fn a_mode_is_told_of_when_it_has_ended() {
 #[test]
 fn a_delivery_waits_longer_each_time_and_is_given_up_at_last() {
     let id = WebhookId("hook".into());
-    let new =
-        NewWebhook { id, url: "https://x.example/".into(), allow_private: false, namespace: None, by: operator() };
+    let new = NewWebhook {
+        id,
+        url: "https://x.example/".into(),
+        allow_private: false,
+        namespace: None,
+        by: operator(),
+        most: 1,
+        idempotency: None,
+    };
     let mut hook = new.registered(moment(0, 5));
     let (mut waits, mut now) = (Vec::new(), hour(0));
     loop {

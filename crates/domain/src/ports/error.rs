@@ -119,6 +119,14 @@ pub enum Refusal {
     /// Rollback needs a previous version that may be dispatched to now.
     #[error("`{0}` cannot take over: a hold stands on it")]
     PreviousHeld(VersionRef),
+    /// As many of these exist as may.
+    #[error("there are {most} {what} already; remove one first")]
+    Full {
+        /// What there is too much of.
+        what: String,
+        /// How many there may be.
+        most: usize,
+    },
     /// A reason is required.
     #[error("a reason is required")]
     ReasonMissing,

@@ -57,7 +57,7 @@ fn token_in_the_clear_is_refused() {
 fn an_approver_is_an_operator() {
     let digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
     let of = |role: &str| check(&format!("tokens:\n  - {{ name: olga, roles: [{role}], digest: '{digest}' }}\n"), &[]);
-    assert_eq!(of("approver").expect("a role").tokens[0].roles, [crate::auth::Role::Operator]);
+    assert_eq!(of("approver").expect("a role").tokens[0].roles, [Role::Operator]);
     for role in ["publisher", "verifier", "operator", "router", "auditor", "admin"] {
         assert_eq!(of(role).expect("a role").tokens[0].roles[0].as_str(), role);
     }

@@ -47,5 +47,6 @@ const fn of_refusal(refusal: &Refusal) -> ErrorCode {
         Refusal::Approval(ApprovalError::Expired(_)) | Refusal::ReasonMissing => ErrorCode::InvalidRequest,
         Refusal::TooManyReports(_) => ErrorCode::LimitReached,
         Refusal::Unknown { .. } | Refusal::Hold(_) => ErrorCode::NotFound,
+        Refusal::Full { .. } => ErrorCode::LimitReached,
     }
 }

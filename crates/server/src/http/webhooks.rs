@@ -16,7 +16,7 @@ use crate::{app::App, auth::Caller, error::ApiError};
 pub struct WebhookView {
     /// Its id.
     pub id: String,
-    /// Where it listens.
+    /// Where it listens, without what may be a key in it: values of the query and long parts of the path.
     pub url: String,
     /// Whether an operator vouched for an inner address and plain http.
     pub allow_private: bool,
@@ -39,13 +39,13 @@ impl WebhookView {
         let facts = &hook.facts;
         Self {
             id: facts.id.to_string(),
-            url: facts.url.clone(),
+            url: facts.shown_url(),
             allow_private: facts.allow_private,
             namespace: facts.namespace.clone(),
             registered_by: facts.by.to_string(),
             reached: hook.reached.0,
             tries: hook.tries,
-            last_error: hook.last_error.clone(),
+            last_error: hook.last_error.as_deref().map(|error| hook.shown_error(error)),
         }
     }
 }

@@ -105,6 +105,26 @@ async fn a_hold_names_its_author_and_how_it_is_lifted() {
     assert!(cause(&explained, "ROUTE_DISABLED")["what"].as_str().is_some_and(|what| what.contains("a report came in")));
 }
 
+/// Two holds that read alike are two, and each names for whom it holds and how it is lifted.
+#[tokio::test]
+async fn holds_that_read_alike_are_told_apart() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let path = format!("{AGENT}/versions/{VERSION}/holds");
+    for consumer in ["billing", "billing", "search"] {
+        let scope = json!({"scope": "consumer", "of": consumer});
+        let set = json!({"kind": "route_disabled", "scope": scope, "reason": "a report came in"});
+        assert_eq!(app.post(OPERATOR, &path, &set).await.0, 201);
+    }
+    let explained = explained(&app).await;
+    let causes = explained["causes"].as_array().expect("a list");
+    let held: Vec<&str> = causes.iter().filter_map(|c| c["what"].as_str()).collect();
+    assert_eq!(held.iter().filter(|what| what.contains("for consumer billing")).count(), 2, "{explained:#}");
+    assert_eq!(held.iter().filter(|what| what.contains("for consumer search")).count(), 1, "{explained:#}");
+    let commands = explained["commands"].as_array().expect("a list");
+    assert_eq!(commands.iter().filter(|c| c.to_string().contains("hold lift")).count(), 3, "{commands:#?}");
+}
+
 #[tokio::test]
 async fn a_run_that_was_given_up_says_why() {
     let app = TestApp::start().await;

@@ -63,6 +63,33 @@ async fn granted(app: &TestApp) -> Value {
     waiver
 }
 
+/// Each request that is repeated by its key gets the first answer, though the second would be refused.
+#[tokio::test]
+async fn waiver_requests_repeat_by_their_keys() {
+    let app = rejected().await;
+    let evidence = app.get(AUDITOR, &path("evidence")).await.1;
+    let body = json!({"check": CHECK, "manifest": evidence[0]["subject"]["manifest"], "reason": "mended next week",
+        "expires_at": "2026-03-03T00:00:00Z"});
+    let send = |caller: &str, path: &str, key: &str, body: &Value| {
+        let request = app.request("POST", caller, path).header("Idempotency-Key", key);
+        app.send(request.body("application/json", body.to_string()))
+    };
+    let twice = |caller: &'static str, path: String, body: Value| async move {
+        let (first, repeat) = (send(caller, &path, &path, &body).await, send(caller, &path, &path, &body).await);
+        assert!(first.0 < 300 && first == repeat, "{first:?} {repeat:?}");
+        first.1
+    };
+    let key = |path: &str| path.to_owned();
+    let asked = twice(PUBLISHER, key(&path("waivers")), body).await;
+    assert_eq!(app.get(AUDITOR, &path("waivers")).await.1.as_array().map(Vec::len), Some(1));
+    let granted = twice(OPERATOR, key(&on(&asked, "grant")), json!({"reason": "seen"})).await;
+    assert_eq!(granted["standing"], "granted");
+    let plain = app.post(OPERATOR, &on(&asked, "grant"), &json!({"reason": "seen"})).await;
+    assert_eq!(plain.0, 409, "without its key it is another request: {}", plain.1);
+    let revoked = twice(OPERATOR, key(&on(&asked, "revoke")), json!({"reason": "mended"})).await;
+    assert_eq!(revoked["standing"], "revoked");
+}
+
 #[tokio::test]
 async fn waived_failure_is_admitted_by_two_people_and_shown_to_routers() {
     let app = rejected().await;

@@ -210,6 +210,58 @@ async fn slow_receivers_do_not_keep_others_waiting() {
     assert!(told.is_sorted(), "in order: {told:?}");
 }
 
+/// A key in an address is its owner's: neither lists nor errors nor the audit show it, and deliveries still use it.
+#[tokio::test]
+async fn key_in_an_address_is_shown_nowhere() {
+    let app = TestApp::start().await;
+    let receiver = Receiver::that(Does::Takes).await;
+    let url = format!("{}?token=s3cret-s3cret&channel=ops", receiver.url);
+    let (status, hook) = app.post(ADMIN, "/api/v1/webhooks", &json!({"url": url, "allow_private": true})).await;
+    assert_eq!((status, &hook["url"]), (201, &json!(format!("{}?token=…&channel=…", receiver.url))));
+    let closed = "https://127.0.0.1:9/services/Abcdef0123456789?token=s3cret-s3cret";
+    let id = register(&app, &json!({"url": closed, "allow_private": true})).await;
+    app.submit().await;
+    error_of(&app, &id).await;
+    app.until("it is delivered", || async { !receiver.told().is_empty() }).await;
+    for (caller, path) in
+        [(OPERATOR, "/api/v1/webhooks"), (AUDITOR, "/api/v1/audit?limit=500"), (ADMIN, "/api/v1/events?limit=500")]
+    {
+        let (status, said) = app.get(caller, path).await;
+        let said = said.to_string();
+        assert!(status == 200 && !said.contains("s3cret") && !said.contains("Abcdef0"), "{path}: {said}");
+    }
+}
+
+/// A repeat by its key is no second receiver.
+#[tokio::test]
+async fn receiver_is_registered_once_by_its_key() {
+    let app = TestApp::start().await;
+    let add = |url: &str| {
+        let body = json!({"url": url}).to_string();
+        app.request("POST", OPERATOR, "/api/v1/webhooks").header("Idempotency-Key", "k").body("application/json", body)
+    };
+    let (first, repeat) = (app.send(add("https://a.invalid/")).await, app.send(add("https://a.invalid/")).await);
+    assert_eq!((first.0, &first.1), (201, &repeat.1));
+    assert_eq!(app.get(OPERATOR, "/api/v1/webhooks").await.1.as_array().map(Vec::len), Some(1));
+    let other = app.send(add("https://b.invalid/")).await;
+    assert_eq!((other.0, &other.1["code"]), (422, &json!("IDEMPOTENCY_MISMATCH")), "{}", other.1);
+}
+
+/// A cursor that nobody gave out is told, or whoever waits behind it would miss what happens.
+#[tokio::test]
+async fn cursor_beyond_the_newest_event_is_refused() {
+    let app = TestApp::start().await;
+    app.submit().await;
+    let (status, page) = app.get(PUBLISHER, "/api/v1/events?limit=500").await;
+    assert_eq!(status, 200, "{page}");
+    let next: u64 = page["next"].as_str().expect("a cursor").parse().expect("a number");
+    let (status, end) = app.get(PUBLISHER, &format!("/api/v1/events?after={next}")).await;
+    assert_eq!((status, &end["next"], &end["more"]), (200, &json!(next.to_string()), &json!(false)), "{end}");
+    let (status, problem) = app.get(PUBLISHER, "/api/v1/events?after=999999999").await;
+    assert_eq!((status, &problem["code"]), (400, &json!("INVALID_REQUEST")), "{problem}");
+    assert!(problem["detail"].as_str().is_some_and(|d| d.contains("newest revision")), "{problem}");
+}
+
 #[tokio::test]
 async fn one_receiver_too_many_is_refused() {
     let app = TestApp::start().await;

@@ -99,12 +99,22 @@ fn holds(console: &Console, of: &Value) {
     for hold in of["holds"].as_array().into_iter().flatten() {
         let text = |name: &str| word(&hold[name]);
         console.line(format!(
-            "{:>10}  {} ({}): {}, by {}",
+            "{:>10}  {} ({}) for {}: {}, by {}",
             "hold",
             text("kind"),
             text("id"),
+            whom(&hold["scope"]),
             text("reason"),
             text("author")
         ));
+    }
+}
+
+/// For whom a hold holds, in the words of `explain`.
+fn whom(scope: &Value) -> String {
+    match (word(&scope["scope"]).as_str(), word(&scope["of"])) {
+        ("everything", _) => "everybody".to_owned(),
+        ("digest", of) => format!("card {of}"),
+        (scope, of) => format!("{scope} {of}"),
     }
 }

@@ -1,7 +1,7 @@
 //! `POST …/versions/{version}/approvals`: consents to a step. Never to one's own submission.
 //!
 //! The caller names the manifest it looked at; consent to anything else does not count. Giving the same approval twice
-//! does not count twice, so the request needs no idempotency key.
+//! does not count twice.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::{extract::State, http::StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use ostiary_canon::Digest;
 use ostiary_domain::{ApprovalId, approval::NewApproval};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{ApprovalView, edge};
@@ -17,14 +17,14 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         rights::{Approve, May},
         versions::newest,
     },
 };
 
 /// A consent.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalBody {
     /// `admission`, `canary`, `promotion` or `release`.
@@ -46,7 +46,10 @@ const LONGEST_LIFE: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// Consent to a step.
 #[utoipa::path(
     post, path = "/agents/{namespace}/{agent}/versions/{version}/approvals", tag = "approvals",
-    params(("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path)),
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
     request_body = ApprovalBody,
     responses((status = 201, body = ApprovalView), (status = "4XX", body = Problem))
 )]
@@ -54,9 +57,11 @@ pub async fn give(
     State(app): State<Arc<App>>,
     caller: May<Approve>,
     VersionPath { agent, label }: VersionPath,
+    key: IdempotencyKey,
     Json(body): Json<ApprovalBody>,
 ) -> Result<(StatusCode, axum::Json<ApprovalView>), ApiError> {
     let version = newest(&app, &agent, &label).await?;
+    let idempotency = key.bound(&caller, &(version.key.to_string(), "approve", &body));
     let policy = app.policy().await?.digest();
     let invalid = |message: &str| ApiError::new(ErrorCode::InvalidRequest, message.to_owned());
     if body.reason.trim().is_empty() {
@@ -80,6 +85,7 @@ pub async fn give(
         policy,
         reason: body.reason,
         expires_at,
+        idempotency,
     };
     let given = app.store.approve(approval).await?;
     app.committed();

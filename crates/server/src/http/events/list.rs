@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::{
     app::App,
     courier::EventView,
-    error::{ApiError, Problem},
+    error::{ApiError, ErrorCode, Problem},
     http::{
         page::{Cursor, Page},
         rights::{May, ReadEvidence},
@@ -42,6 +42,9 @@ pub async fn list(
 ) -> Result<axum::Json<EventPage>, ApiError> {
     let after = Revision(after.unwrap_or(0));
     let entries = app.store.audit(after, limit).await?;
+    if entries.is_empty() {
+        known(&app, after).await?;
+    }
     let (next, more) = (entries.last().map_or(after, |last| last.revision), entries.len() >= limit as usize);
     let mut events = Vec::new();
     for entry in &entries {
@@ -49,4 +52,17 @@ pub async fn list(
         events.extend(happening.filter(|h| caller.reaches(&h.namespace)).map(|h| EventView::of(&h)));
     }
     Ok(axum::Json(EventPage { events, next: next.to_string(), more }))
+}
+
+/// Refuses a cursor that nobody here gave out: whoever waits behind it would miss what happens until it is reached.
+async fn known(app: &App, after: Revision) -> Result<(), ApiError> {
+    let head = app.store.revision().await?;
+    if after <= head {
+        return Ok(());
+    }
+    let what = format!(
+        "`after` is {after}, and the newest revision is {head}: the cursor is of another registry, or of one that was \
+         restored from a backup; begin again at {head}, or at 0 for everything"
+    );
+    Err(ApiError::new(ErrorCode::InvalidRequest, what))
 }

@@ -25,6 +25,7 @@ use crate::{
 };
 
 mod cause;
+mod words;
 
 /// Why a version stands where it stands.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

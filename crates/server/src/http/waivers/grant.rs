@@ -13,7 +13,7 @@ use crate::{
     error::{ApiError, Problem},
     http::{
         acts::Why,
-        extract::{Json, VersionPartPath},
+        extract::{IdempotencyKey, Json, VersionPartPath},
         rights::{Approve, May},
     },
 };
@@ -22,7 +22,8 @@ use crate::{
 #[utoipa::path(
     post, path = "/agents/{namespace}/{agent}/versions/{version}/waivers/{waiver}/grant", tag = "waivers",
     params(
-        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path), ("waiver" = String, Path)
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path), ("waiver" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
     ),
     request_body = Why,
     responses((status = 200, body = WaiverView), (status = "4XX", body = Problem))
@@ -31,19 +32,24 @@ pub async fn grant(
     State(app): State<Arc<App>>,
     caller: May<Approve>,
     VersionPartPath { agent, label, part: waiver }: VersionPartPath,
+    key: IdempotencyKey,
     Json(why): Json<Why>,
 ) -> Result<axum::Json<WaiverView>, ApiError> {
     let asked = of_label(&app, (&agent, &label), &waiver).await?;
     let (by, now) = (caller.actor(), app.store.now().await?);
-    // Refused before anything is signed; the store refuses once more, on what it reads then.
-    let tries = app.store.tries(&agent, &label).await?;
-    asked
-        .grantable(&by, &why.reason, &tries, now)
-        .map_err(|refused| ostiary_domain::StoreError::Refused(ostiary_domain::Refusal::Waiver(refused)))?;
+    let idempotency = key.bound(&caller, &(asked.request.id.as_str(), "grant", &why));
+    // Refused before anything is signed; the store refuses once more, on what it reads then. What was granted already
+    // may have been granted by this very request, which the store knows by its key.
+    if idempotency.is_none() || asked.granted.is_none() {
+        let tries = app.store.tries(&agent, &label).await?;
+        asked
+            .grantable(&by, &why.reason, &tries, now)
+            .map_err(|refused| ostiary_domain::StoreError::Refused(ostiary_domain::Refusal::Waiver(refused)))?;
+    }
     let payload = statement(&asked, &by, &why.reason, now)?;
     let envelope = app.signer.sign(PAYLOAD_TYPE, &payload).map_err(ApiError::internal)?;
     let envelope = String::from_utf8(envelope.to_vec()).map_err(ApiError::internal)?;
-    let granted = NewGrant { waiver: asked.request.id, by, reason: why.reason, envelope };
+    let granted = NewGrant { waiver: asked.request.id, by, reason: why.reason, envelope, idempotency };
     let granted = app.store.grant_waiver(granted).await?;
     app.committed();
     Ok(axum::Json(WaiverView::of(&granted, now)))

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use ostiary_canon::{Digest, Profile};
 use ostiary_domain::{WaiverId, waiver::NewWaiver};
 use ostiary_record::CheckId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::WaiverView;
@@ -15,14 +15,14 @@ use crate::{
     app::App,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::{Json, VersionPath},
+        extract::{IdempotencyKey, Json, VersionPath},
         rights::{AskWaiver, May},
         versions::newest,
     },
 };
 
 /// What is to be waived.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaiverBody {
     /// The check.
@@ -40,7 +40,10 @@ pub struct WaiverBody {
 /// Ask for a waiver.
 #[utoipa::path(
     post, path = "/agents/{namespace}/{agent}/versions/{version}/waivers", tag = "waivers",
-    params(("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path)),
+    params(
+        ("namespace" = String, Path), ("agent" = String, Path), ("version" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
     request_body = WaiverBody,
     responses((status = 201, body = WaiverView), (status = "4XX", body = Problem))
 )]
@@ -48,9 +51,11 @@ pub async fn request(
     State(app): State<Arc<App>>,
     caller: May<AskWaiver>,
     VersionPath { agent, label }: VersionPath,
+    key: IdempotencyKey,
     Json(body): Json<WaiverBody>,
 ) -> Result<(StatusCode, axum::Json<WaiverView>), ApiError> {
     newest(&app, &agent, &label).await?;
+    let idempotency = key.bound(&caller, &(agent.to_string(), label.to_string(), "waive", &body));
     let invalid = |message: String| ApiError::new(ErrorCode::InvalidRequest, message);
     let check = CheckId(body.check.clone());
     if !app.harness.checks().any(|known| known.spec().id == body.check) {
@@ -72,6 +77,7 @@ pub async fn request(
         reason: body.reason,
         by: caller.actor(),
         expires_at,
+        idempotency,
     };
     let asked = app.store.request_waiver(new).await?;
     app.committed();

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use axum::{extract::State, http::StatusCode};
 use ostiary_domain::{WebhookId, happening::NewWebhook};
 use ostiary_drivers::{AddressGuard, Authority};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 use utoipa::ToSchema;
 
@@ -15,13 +15,13 @@ use crate::{
     auth::Act,
     error::{ApiError, ErrorCode, Problem},
     http::{
-        extract::Json,
+        extract::{IdempotencyKey, Json},
         rights::{May, Operate},
     },
 };
 
 /// A receiver.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookBody {
     /// Where it listens: https, at a public address.
@@ -39,11 +39,15 @@ const MOST: usize = 20;
 /// Register a receiver of events.
 #[utoipa::path(
     post, path = "/webhooks", tag = "webhooks", request_body = WebhookBody,
+    params(
+        ("Idempotency-Key" = Option<String>, Header, description = "Repeats with the same key get the same answer.")
+    ),
     responses((status = 201, body = WebhookView), (status = "4XX", body = Problem))
 )]
 pub async fn add(
     State(app): State<Arc<App>>,
     caller: May<Operate>,
+    key: IdempotencyKey,
     Json(body): Json<WebhookBody>,
 ) -> Result<(StatusCode, axum::Json<WebhookView>), ApiError> {
     if !answers_for(&caller, body.namespace.as_deref()) {
@@ -56,22 +60,13 @@ pub async fn add(
         return Err(ApiError::new(ErrorCode::Forbidden, why));
     }
     usable(&body.url, body.allow_private).map_err(|why| ApiError::new(ErrorCode::InvalidRequest, why))?;
+    let idempotency = key.bound(&caller, &("webhook", &body));
     let WebhookBody { url, namespace, allow_private } = body;
-    room(&app, namespace.as_deref()).await?;
-    let new = NewWebhook { id: WebhookId(app.ids.next("webhook")), url, allow_private, namespace, by: caller.actor() };
+    let (id, by) = (WebhookId(app.ids.next("webhook")), caller.actor());
+    let new = NewWebhook { id, url, allow_private, namespace, by, most: MOST, idempotency };
     let hook = app.store.put_webhook(new).await?;
     app.committed();
     Ok((StatusCode::CREATED, axum::Json(WebhookView::of(&hook))))
-}
-
-/// Refuses one receiver too many. Two that come at once may both get in: it bounds the work, and no right hangs on it.
-async fn room(app: &App, namespace: Option<&str>) -> Result<(), ApiError> {
-    let all = app.store.webhooks().await?;
-    if all.iter().filter(|hook| hook.facts.namespace.as_deref() == namespace).count() < MOST {
-        return Ok(());
-    }
-    let whose = namespace.map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace `{namespace}`"));
-    Err(ApiError::new(ErrorCode::LimitReached, format!("{MOST} receivers are told of {whose}; remove one first")))
 }
 
 /// What can be seen without asking a resolver; addresses are looked at again at each delivery.

@@ -47,7 +47,7 @@ pub async fn dead(
         event: format!("evt-{}", letter.revision),
         revision: letter.revision.0,
         tries: letter.tries,
-        last_error: letter.last_error,
+        last_error: hook.shown_error(&letter.last_error),
         at: letter.at.to_string(),
     });
     Ok(axum::Json(view.collect()))
