@@ -10,8 +10,8 @@ use ostiary_verify::Harness;
 use tokio::sync::Semaphore;
 
 use crate::{
-    auth::TokenTable, config::Config, feed::Feed, metrics::Metrics, recordings::Recordings, snapshot::Keeper,
-    wake::Wake,
+    auth::TokenTable, config::Config, feed::Feed, granted::Granted, metrics::Metrics, proof::Prover,
+    recordings::Recordings, snapshot::Keeper, wake::Wake,
 };
 
 /// The parts of one server.
@@ -40,6 +40,10 @@ pub struct App {
     pub hub: Arc<Hub>,
     /// Keeps the view in step.
     pub feed: Arc<Feed>,
+    /// Tells other replicas what this one has given out.
+    pub granted: Arc<Granted>,
+    /// Says how far a revision has come.
+    pub prover: Prover,
     /// Keeps the index on disk.
     pub keeper: Arc<Keeper>,
     /// Rings after commits, for the index.

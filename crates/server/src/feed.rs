@@ -3,9 +3,13 @@
 //! The lease of the index starts when the last successful database read *began*. A server that cannot read its database
 //! therefore stops answering by itself, and a quarantine written elsewhere is bounded in time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use ostiary_admission::{Index, PublishError};
 use ostiary_canon::{Revision, dsse::Keyring};
 use ostiary_domain::{Clock, Crashed, Failpoint, Failpoints, Store, StoreError};
@@ -30,6 +34,7 @@ pub struct Feed {
     reached: watch::Sender<Revision>,
     /// Held by whoever refreshes: what was read first is published first.
     refreshing: tokio::sync::Mutex<()>,
+    seen: Mutex<VecDeque<(Revision, Timestamp)>>,
     config: AdmissionConfig,
 }
 
@@ -68,6 +73,9 @@ pub enum FeedError {
 /// Records read at a time: a few megabytes at most.
 const BATCH: u32 = 10_000;
 
+/// Revisions of which is remembered when they were first seen; of older ones the oldest of these is told.
+const SEEN: usize = 4096;
+
 // === impl Feed ===
 
 impl Feed {
@@ -76,7 +84,7 @@ impl Feed {
     pub fn new(parts: FeedParts) -> Self {
         let FeedParts { store, hub, clock, keys, failpoints, wake, config } = parts;
         let (reached, refreshing) = (watch::Sender::new(Revision(0)), tokio::sync::Mutex::default());
-        Self { store, hub, clock, keys, failpoints, wake, reached, refreshing, config }
+        Self { store, hub, clock, keys, failpoints, wake, reached, refreshing, seen: Mutex::default(), config }
     }
 
     /// Reads everything that is new, and extends the lease.
@@ -90,6 +98,7 @@ impl Feed {
             let found = self.store.changes_since(self.index().revision(), BATCH).await?;
             self.between(found.reached)?;
             let changes = changes(self.store.as_ref(), &self.keys, found.told).await?;
+            self.see(found.reached);
             self.hub.publish(changes, found.reached)?;
             self.reached.send_replace(found.reached);
             if !found.more {
@@ -98,6 +107,25 @@ impl Feed {
                 return Ok(());
             }
         }
+    }
+
+    /// A moment at which `revision` was in the database for everybody to read, not long after it was made; `None` when it
+    /// was not seen yet.
+    #[must_use]
+    pub fn visible_since(&self, revision: Revision) -> Option<Timestamp> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().find(|(reached, _)| *reached >= revision).map(|(_, at)| *at)
+    }
+
+    fn see(&self, reached: Revision) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.back().is_some_and(|(last, _)| *last >= reached) {
+            return;
+        }
+        if seen.len() >= SEEN {
+            seen.pop_front();
+        }
+        seen.push_back((reached, self.clock.now()));
     }
 
     fn index(&self) -> &Index {

@@ -13,6 +13,7 @@ pub mod environments;
 pub mod events;
 pub mod evidence;
 pub mod extract;
+pub mod forward_auth;
 pub mod gates;
 pub mod health;
 pub mod holds;
@@ -24,6 +25,7 @@ pub mod namespaces;
 pub mod page;
 pub mod policies;
 pub mod problems;
+pub mod revisions;
 pub mod rights;
 pub mod versions;
 pub mod waivers;
@@ -142,6 +144,7 @@ fn lifecycle() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(waivers::revoke::revoke))
         .routes(routes!(holds::set::set, holds::list::list))
         .routes(routes!(holds::lift::lift))
+        .routes(routes!(revisions::applied::applied))
 }
 
 fn proof() -> OpenApiRouter<Arc<App>> {
@@ -168,6 +171,7 @@ fn operations() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::ready))
         .routes(routes!(metrics::metrics))
         .routes(routes!(keys::keys))
+        .routes(routes!(forward_auth::forward_auth))
 }
 
 /// Counts and logs each answer under the route's template; names no token, no body.

@@ -1,5 +1,7 @@
 //! Starting and stopping: everything is wired here, once, and nowhere else.
 
+mod work;
+
 use std::{
     fs, io,
     net::SocketAddr,
@@ -8,33 +10,30 @@ use std::{
     time::Duration,
 };
 
+use jiff::SignedDuration;
 use ostiary_admission::Index;
 use ostiary_canon::dsse::{Jwks, Keyring, SigningKey};
-use ostiary_domain::{Actor, Clock, Failpoints, NoFailpoints, Policy, Signer, Store, StoreError, ports::StorePorts};
+use ostiary_domain::{
+    Actor, Clock, Failpoints, Ids as _, NoFailpoints, Policy, ReplicaId, Signer, Store, StoreError, ports::StorePorts,
+};
 use ostiary_pdp::Hub;
 use ostiary_verify::Harness;
-use ostiary_worker::{
-    jobs::{Jobs, Pace, Runner, Worker},
-    local::JobRunner,
-};
+use ostiary_worker::{jobs::Runner, local::JobRunner};
 use tokio::{net::TcpListener, sync::Semaphore};
 
 use crate::{
     app::App,
     auth::{Role, TokenTable, TokenTableError},
     config::{Config, RolesOf, TokenConfig},
-    courier::Courier,
     database::{Database, DatabaseError},
-    drift,
     driven::Driven,
     entropy::{Entropy, SystemEntropy},
     feed::{Feed, FeedError, FeedParts},
-    gate::{Clerk, Inspector},
-    grpc::{self, AdmissionApi, DriftApi, Guard, HubClock, JobsApi},
+    granted::Granted,
+    grpc::HubClock,
     heads::Heads,
-    http,
-    jobs::LocalJobs,
     metrics::Metrics,
+    proof::{Prover, ProverParts},
     recordings::{Recordings, RecordingsError},
     secret_file::{self, SecretFileError},
     snapshot::{self, Claim, Keeper, KeeperParts},
@@ -218,11 +217,13 @@ impl Server {
         let own = Own { key, keys, index: Arc::new(index), snapshot, claim };
         let app = self.app(own, tokens, ids, store)?;
         app.feed.refresh().await?;
+        // Before the first answer: whoever waits for a quarantine from now on knows of us.
+        app.granted.write().await?;
         let tasks = Tasks::default();
         let addresses = (address(&http), address(&grpc));
-        serve(&tasks, &app, http, grpc);
-        work(&tasks, &app, &runner);
-        listen_to(&tasks, &app, &database);
+        work::serve(&tasks, &app, http, grpc);
+        work::work(&tasks, &app, &runner);
+        work::listen_to(&tasks, &app, &database);
         tracing::info!(http = %addresses.0, grpc = %addresses.1, "ready");
         Ok(Running { http_addr: addresses.0, grpc_addr: addresses.1, admin_token, app, tasks, database })
     }
@@ -272,6 +273,17 @@ impl Server {
             wake: wake.clone(),
             config: self.config.admission.clone(),
         });
+        let feed = Arc::new(feed);
+        let lease = SignedDuration::try_from(self.config.admission.lease()).unwrap_or(SignedDuration::MAX);
+        let replica = ReplicaId(ids.next("replica"));
+        let granted = Arc::new(Granted::new(Arc::clone(&hub), Arc::clone(&store), replica, lease));
+        let prover = Prover::new(ProverParts {
+            hub: Arc::clone(&hub),
+            feed: Arc::clone(&feed),
+            granted: Arc::clone(&granted),
+            store: Arc::clone(&store),
+            clock: Arc::clone(&self.clock),
+        });
         Ok(Arc::new(App {
             recordings: Recordings::in_directory(&self.config.data_dir.join("recordings"))?,
             config: self.config,
@@ -285,7 +297,9 @@ impl Server {
             harness: Arc::new(self.harness.unwrap_or_else(Harness::standard)),
             index,
             hub,
-            feed: Arc::new(feed),
+            feed,
+            granted,
+            prover,
             wake,
             work: Wake::default(),
             metrics: Arc::new(Metrics::default()),
@@ -358,87 +372,4 @@ async fn listen(what: &'static str, address: SocketAddr) -> Result<TcpListener, 
 
 fn address(listener: &TcpListener) -> SocketAddr {
     listener.local_addr().expect("a bound listener has an address")
-}
-
-fn serve(tasks: &Tasks, app: &Arc<App>, listener: TcpListener, grpc: TcpListener) {
-    let router = http::router(Arc::clone(app));
-    let stop = tasks.stop().clone();
-    tasks.spawn("http", http::listen::serve(listener, router, stop));
-    let guard = Guard { tokens: Arc::clone(&app.tokens), metrics: Arc::clone(&app.metrics) };
-    let (sightings, observer) = drift::observed(app);
-    let stop = tasks.stop().clone();
-    tasks.spawn("observer", async move {
-        tokio::select! { () = observer.work() => {}, () = stop.cancelled() => {} }
-    });
-    let admission = AdmissionApi::over(Arc::clone(&app.hub), guard)
-        .fed_by(Arc::clone(&app.feed), app.config.admission.wait())
-        .watched_by(Arc::new(sightings))
-        .until(tasks.stop().clone());
-    let jobs = JobsApi::new(Arc::new(LocalJobs::new(Arc::clone(app))), Arc::clone(&app.tokens));
-    let viewed = Arc::clone(app);
-    let answers = Box::new(move || viewed.answers());
-    let services = grpc::Services {
-        admission,
-        drift: DriftApi::new(Arc::clone(app)),
-        jobs,
-        config: app.config.grpc.clone(),
-        answers,
-    };
-    let stop = tasks.stop().clone();
-    tasks.spawn("grpc", async move { report("gRPC", grpc::serve(grpc, services, stop).await) });
-}
-
-fn report<E: std::error::Error>(what: &'static str, served: Result<(), E>) {
-    if let Err(error) = served {
-        tracing::error!(what, %error, "listener failed");
-    }
-}
-
-/// Rings our bells when another server wrote something; without it we would find out by looking now and then.
-fn listen_to(tasks: &Tasks, app: &Arc<App>, database: &Database) {
-    let Some(mut hints) = database.hints() else { return };
-    let (wake, work, stop) = (app.wake.clone(), app.work.clone(), tasks.stop().clone());
-    let ring = async move {
-        loop {
-            hints.next().await;
-            wake.ring();
-            work.ring();
-        }
-    };
-    tasks.spawn("hints", async move {
-        tokio::select! { () = ring => {}, () = stop.cancelled() => {} }
-    });
-}
-
-fn work(tasks: &Tasks, app: &Arc<App>, runner: &Arc<dyn Runner>) {
-    let (feed, stop) = (Arc::clone(&app.feed), tasks.stop().clone());
-    tasks.spawn("feed", async move {
-        tokio::select! { () = feed.run() => {}, () = stop.cancelled() => {} }
-    });
-    let (hub, stop) = (Arc::clone(&app.hub), tasks.stop().clone());
-    tasks.spawn("hub", async move {
-        tokio::select! { () = hub.run() => {}, () = stop.cancelled() => {} }
-    });
-    let (keeper, every, stop) = (Arc::clone(&app.keeper), app.config.admission.snapshot(), tasks.stop().clone());
-    tasks.spawn("snapshot", async move {
-        tokio::select! { () = keeper.run(every) => {}, () = stop.cancelled() => {} }
-    });
-    let (clerk, stop) = (Clerk::new(Arc::clone(app)), tasks.stop().clone());
-    tasks.spawn("clerk", async move {
-        tokio::select! { () = clerk.work() => {}, () = stop.cancelled() => {} }
-    });
-    let (inspector, stop) = (Inspector::new(Arc::clone(app)), tasks.stop().clone());
-    tasks.spawn("inspector", async move {
-        tokio::select! { () = inspector.work() => {}, () = stop.cancelled() => {} }
-    });
-    let (courier, stop) = (Courier::new(Arc::clone(app)), tasks.stop().clone());
-    tasks.spawn("courier", async move {
-        tokio::select! { () = courier.work() => {}, () = stop.cancelled() => {} }
-    });
-    for n in 0..app.config.worker.embedded {
-        let jobs: Arc<dyn Jobs> = Arc::new(LocalJobs::new(Arc::clone(app)));
-        let worker = Worker::new(format!("embedded-{n}"), jobs, Arc::clone(runner), Pace::default());
-        let stop = tasks.stop().clone();
-        tasks.spawn("worker", async move { report("embedded worker", worker.work(&stop).await) });
-    }
 }

@@ -1,7 +1,8 @@
 //! The gRPC listener.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
+use ostiary_pdp::ext_authz::{self, AuthorizationServer, ExtAuthz};
 use ostiary_proto::{
     FILE_DESCRIPTOR_SET, admission::v1::admission_service_server::AdmissionServiceServer,
     drift::v1::drift_service_server::DriftServiceServer, jobs::v1::jobs_service_server::JobsServiceServer,
@@ -43,6 +44,7 @@ pub async fn serve(
     health.set_serving::<DriftServiceServer<DriftApi>>().await;
     let Services { admission, drift, jobs, config, answers } = services;
     let told = tell(&mut health, answers, stop.clone());
+    let envoy = ExtAuthz::new(Arc::new(admission.clone()));
     // A deadline that the caller sends is honoured by the transport itself.
     let serving = Server::builder()
         .http2_keepalive_interval(Some(config.keepalive()))
@@ -50,6 +52,7 @@ pub async fn serve(
         .add_service(health_service)
         .add_optional_service(config.reflection.then(reflection))
         .add_service(AdmissionServiceServer::new(admission).max_decoding_message_size(QUESTION))
+        .add_service(AuthorizationServer::new(envoy).max_decoding_message_size(ext_authz::LARGEST))
         .add_service(DriftServiceServer::new(drift).max_decoding_message_size(REPORT))
         .add_service(JobsServiceServer::new(jobs).max_encoding_message_size(2 * MAX_RUN_BYTES))
         .serve_with_incoming_shutdown(Incoming::new(listener, config.greeting()), stop.cancelled_owned());

@@ -62,6 +62,7 @@ const DOORS: &[(&str, &str, &[&str])] = &[
     ("GET", "/api/v1/webhooks", &[OPERATOR, ADMIN]),
     ("DELETE", "/api/v1/webhooks/none", &[OPERATOR, ADMIN]),
     ("GET", "/api/v1/webhooks/none/dead-letters", &[OPERATOR, ADMIN]),
+    ("GET", "/api/v1/revisions/1/applied", &[OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/audit", &[OPERATOR, AUDITOR, ADMIN]),
     ("GET", "/api/v1/audit/verify", &[OPERATOR, AUDITOR, ADMIN]),
 ];

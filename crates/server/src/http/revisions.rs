@@ -1,0 +1,3 @@
+//! Revisions: how far what was changed has come.
+
+pub mod applied;
