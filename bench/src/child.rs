@@ -84,9 +84,19 @@ impl Server {
 
     /// How many database queries it has made.
     pub async fn queries(&mut self) -> Result<u64> {
-        self.input.write_all(b"queries\n").await.context("failed to ask the server")?;
-        let line = self.line().await?;
+        let line = self.ask("queries").await?;
         line.parse().with_context(|| format!("the server said `{line}`"))
+    }
+
+    /// Asks it something about itself, or to do something; gives its answer.
+    pub async fn ask(&mut self, question: &str) -> Result<String> {
+        self.tell(question).await?;
+        self.line().await
+    }
+
+    /// Asks without waiting for the answer, which [`Server::line`] gives.
+    pub async fn tell(&mut self, question: &str) -> Result<()> {
+        self.input.write_all(format!("{question}\n").as_bytes()).await.context("failed to ask the server")
     }
 
     /// Seconds of CPU that it has used, user and system.
@@ -96,7 +106,8 @@ impl Server {
         cpu_ticks(&stat).map(|ticks| ticks / TICKS_PER_SECOND).context("failed to understand its CPU time")
     }
 
-    async fn line(&mut self) -> Result<String> {
+    /// Its next answer.
+    pub async fn line(&mut self) -> Result<String> {
         match tokio::time::timeout(PATIENCE, self.output.next_line()).await {
             Ok(Ok(Some(line))) => Ok(line),
             Ok(Ok(None)) => bail!("the server ended"),

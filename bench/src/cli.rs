@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{check, lint, report::Report, serve, start};
+use crate::{check, lint, report::Report, router, serve, start, watch};
 
 #[derive(Parser)]
 #[command(about = "Benchmarks against bare baselines")]
@@ -31,6 +31,16 @@ enum Case {
     },
     /// Cards and tool snapshots judged alone, and digests of cards against plain SHA-256
     Lint {
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// A quarantine on its way to a thousand watchers, against a bare broadcast stream
+    Watch {
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// The router library: filling its copy, and deciding on it
+    Router {
         #[command(flatten)]
         plan: Plan,
     },
@@ -74,6 +84,8 @@ pub async fn run() -> Result<ExitCode> {
         Case::Check { plan } => (check::run(&plan).await?, plan.format),
         Case::Start { ostiary, plan } => (start::run(&ostiary, &plan).await?, plan.format),
         Case::Lint { plan } => (lint::run(&plan)?, plan.format),
+        Case::Watch { plan } => (watch::run(&plan).await?, plan.format),
+        Case::Router { plan } => (router::run(&plan).await?, plan.format),
         Case::Serve { what } => {
             serve::run(what).await?;
             return Ok(ExitCode::SUCCESS);

@@ -17,6 +17,7 @@ use crate::{corpus::Question, stats, stopwatch::Stopwatch};
 const CONNECTIONS: usize = 4;
 
 /// Clients of one server, and what they send with every question.
+#[derive(Clone)]
 pub struct Clients {
     clients: Vec<AdmissionServiceClient<Channel>>,
     authorization: MetadataValue<Ascii>,

@@ -12,10 +12,12 @@ mod lint;
 mod load;
 mod report;
 mod rounds;
+mod router;
 mod serve;
 mod start;
 mod stats;
 mod stopwatch;
+mod watch;
 
 use std::process::ExitCode;
 
