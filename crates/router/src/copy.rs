@@ -20,12 +20,14 @@ mod watchtime;
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use ostiary_admission::{ViewScope, wire::timestamp_from_wire};
 use ostiary_canon::{Digest, Revision, dsse::Keyring};
 use ostiary_proto::admission::v1::{
     self as wire, watch_admissions_request::Message as Request, watch_admissions_response::Message,
 };
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::effects::{Effects, Fault, Keep, Tell, Touched};
 use self::{head::Signed, ledger::Ledger, snapshot::Incoming, watchtime::WatchTime};
@@ -48,10 +50,13 @@ pub(crate) struct Rules {
 }
 
 /// A verified revision and its root: nothing older is believed any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Floor {
     pub(crate) revision: Revision,
     pub(crate) root: Digest,
+    /// Tells two contents of one revision apart: a control plane that is told of a revoked key at its start signs another
+    /// root for the same revision, and the one that was signed later counts.
+    pub(crate) issued_at: Timestamp,
 }
 
 /// A revision that was acknowledged although no head covers it yet.
@@ -110,7 +115,7 @@ impl Copy {
         self.time.assume(Bounds::of_wall(wall, boot, self.rules.max_skew));
     }
 
-    /// A connection was opened: what is said first.
+    /// A connection is being opened: what is said first.
     pub(crate) fn open(&mut self, boot: i64) -> Effects {
         self.incoming = None;
         self.phase = Phase::Opening;
@@ -124,10 +129,13 @@ impl Copy {
             resume_root: resume.map(|signed| signed.root.as_bytes().to_vec().into()).unwrap_or_default(),
         };
         self.asked = asked;
-        let mut effects = Effects::default();
-        effects.send.push(Request::Start(start));
-        effects.send.push(self.time.echo(boot));
-        effects
+        Effects { send: vec![Request::Start(start)], ..Effects::default() }
+    }
+
+    /// The other end answers: asks for the time, which would seem later had it been asked while the connection was made.
+    pub(crate) fn opened(&mut self, boot: i64) -> Effects {
+        self.time.heard(boot);
+        Effects { send: vec![self.time.echo(boot)], ..Effects::default() }
     }
 
     /// The connection is gone; the copy serves on while its lease lives.
@@ -196,6 +204,11 @@ impl Copy {
         }
     }
 
+    /// The envelope of the newest verified head.
+    pub(crate) fn head(&self) -> Option<Bytes> {
+        self.verified.as_ref().map(|signed| signed.envelope.clone())
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         self.phase
     }
@@ -233,7 +246,7 @@ impl Copy {
         // Steps up to what is applied come again, and are recognised by their revisions.
         self.joins = (revision, revision);
         self.phase = Phase::Following;
-        Ok(Effects::default())
+        Ok(Effects { send: vec![applied(revision)], ..Effects::default() })
     }
 
     fn refuse(&mut self, fault: Fault) -> Effects {
@@ -256,6 +269,11 @@ impl Copy {
         let until = boot.saturating_add(nanos(LONGEST_LEASE));
         self.promise = Some(Promise { revision, until });
     }
+}
+
+/// Says that nothing older than `revision` is decided on any more.
+fn applied(revision: Revision) -> Request {
+    Request::Applied(wire::Applied { revision: revision.0 })
 }
 
 fn passed(since: i64, boot: i64) -> Duration {

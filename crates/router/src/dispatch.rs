@@ -7,7 +7,7 @@ use std::{
 };
 
 use hashbrown::HashMap;
-use ostiary_admission::{Decision, DecisionReason, Observed, Query};
+use ostiary_admission::{Decision, DecisionReason, Observed, Query, ViewScope};
 use tokio::sync::watch;
 
 use crate::config::InFlight;
@@ -113,18 +113,30 @@ impl UnderWay {
         Dispatch { decision, running, in_flight }
     }
 
-    /// Asks again for the dispatches to `agent`, or for all, and tells those that are revoked.
-    pub(crate) fn ask_again(&self, agent: Option<&str>, decide: impl Fn(&Query<'_>) -> Decision) {
+    /// Asks again for the dispatches to `agent`, or for all in `scope`, and tells those that are revoked; says how many.
+    pub(crate) fn ask_again(
+        &self,
+        agent: Option<&str>,
+        scope: &ViewScope,
+        decide: impl Fn(&Query<'_>) -> Decision,
+    ) -> usize {
         let mut by_agent = self.by_agent.lock().unwrap_or_else(PoisonError::into_inner);
-        match agent {
-            Some(agent) => {
-                if let Some(own) = by_agent.get_mut(agent) {
-                    tell(own, &decide);
+        let Some(agent) = agent else {
+            let mut told = 0;
+            by_agent.retain(|agent, own| {
+                if scope.holds(agent.split_once('/').map_or(agent, |(namespace, _)| namespace)) {
+                    told += tell(own, &decide);
                 }
-            }
-            None => by_agent.values_mut().for_each(|own| tell(own, &decide)),
+                !own.is_empty()
+            });
+            return told;
+        };
+        let Some(own) = by_agent.get_mut(agent) else { return 0 };
+        let told = tell(own, &decide);
+        if own.is_empty() {
+            by_agent.remove(agent);
         }
-        by_agent.retain(|_, own| !own.is_empty());
+        told
     }
 
     /// How many are under way.
@@ -166,16 +178,19 @@ impl OwnedQuery {
     }
 }
 
-fn tell(own: &mut Vec<Weak<Running>>, decide: &impl Fn(&Query<'_>) -> Decision) {
+fn tell(own: &mut Vec<Weak<Running>>, decide: &impl Fn(&Query<'_>) -> Decision) -> usize {
+    let mut told = 0;
     own.retain(|running| {
         let Some(running) = running.upgrade() else { return false };
         let decision = decide(&running.query.query());
         let revoked = revokes(&decision);
         if revoked {
             running.revoked.send_replace(Some(decision));
+            told += 1;
         }
         !revoked
     });
+    told
 }
 
 /// Whether a denial is about what the dispatch runs on, and not about time or the question.

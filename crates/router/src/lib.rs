@@ -5,26 +5,32 @@
 
 mod config;
 mod copy;
+mod disk;
 mod dispatch;
 mod downstream;
 mod drift;
+mod keeper;
+mod link;
+mod metrics;
+mod miss;
 mod outcomes;
 mod ports;
-#[cfg(test)]
-mod ports_for_tests;
+mod reports;
 mod router;
 mod signal;
 mod status;
+#[cfg(test)]
+mod test_clock;
 mod time;
 mod view;
 
 pub use config::{ConfigError, InFlight, RouterConfig, Token};
 pub use dispatch::{Dispatch, Revoked};
-pub use downstream::Downstream;
+pub use downstream::{Downstream, RelayedHead};
 pub use ostiary_admission::{Decision, DecisionReason, Observed, Outcome, Query, ViewScope};
 pub use ostiary_canon::{Digest, Revision, dsse::Keyring};
 pub use ports::{Entropy, Ports, System, Time};
-pub use router::{CouldNotDecide, Router};
+pub use router::{Choice, CouldNotDecide, Refusal, Router};
 pub use signal::{Signal, Subject};
 pub use status::{Phase, ScopeStatus, Status};
 pub use time::{Bounds, Echoed, Range};

@@ -52,6 +52,13 @@ pub enum Phase {
     Following,
 }
 
+// === impl Phase ===
+
+impl Phase {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Away, Self::Opening, Self::Snapshot, Self::Following];
+}
+
 // === impl Status ===
 
 impl Status {

@@ -1,18 +1,30 @@
 //! One scope as decisions read it: swapped whole, read without waiting.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
 
 use arc_swap::{ArcSwap, Guard};
 use jiff::Timestamp;
-use ostiary_admission::{AdmissionRecord, Decision, DecisionReason, Freshness, Index, Query, View as _, ViewScope, decide_dispatch};
+use ostiary_admission::{
+    AdmissionRecord, Decision, DecisionReason, Freshness, Index, Query, View as _, ViewScope, decide_dispatch,
+};
 use ostiary_canon::Revision;
+use tokio::sync::Notify;
 
-use crate::time::Bounds;
+use crate::{status::Phase, time::Bounds};
 
 /// What is held of one scope.
 pub(crate) struct ScopeView {
     pub(crate) scope: ViewScope,
     held: ArcSwap<Held>,
+    phase: AtomicU8,
+    /// Told at every change, for whoever waits.
+    changed: Notify,
 }
 
 /// The copy, and until when it may be decided on.
@@ -49,11 +61,39 @@ pub enum Trouble {
 
 impl ScopeView {
     pub(crate) fn new(scope: ViewScope) -> Self {
-        Self { scope, held: ArcSwap::from_pointee(Held::nothing()) }
+        Self {
+            scope,
+            held: ArcSwap::from_pointee(Held::nothing()),
+            phase: AtomicU8::new(Phase::Away as u8),
+            changed: Notify::new(),
+        }
     }
 
     pub(crate) fn hold(&self, held: Held) {
         self.held.store(Arc::new(held));
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn show(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        let phase = self.phase.load(Ordering::Relaxed);
+        Phase::ALL.into_iter().find(|known| *known as u8 == phase).unwrap_or_default()
+    }
+
+    /// Waits until `is` holds of what is held.
+    pub(crate) async fn wait_for(&self, is: impl Fn(&Held) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            let mut changed = pin!(changed);
+            changed.as_mut().enable();
+            if is(&self.held.load()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     pub(crate) fn held(&self) -> Guard<Arc<Held>> {

@@ -5,7 +5,7 @@ use ostiary_admission::wire::Sent;
 use ostiary_canon::{AgentId, Revision};
 use ostiary_proto::admission::v1::{RefusalReason, watch_admissions_request::Message as Request};
 
-use crate::view::Held;
+use crate::{downstream::RelayedHead, view::Held};
 
 /// What is to be done, in the order of the fields.
 #[derive(Default)]
@@ -62,12 +62,7 @@ pub(crate) enum Keep {
 /// What followers are told.
 pub(crate) enum Tell {
     /// The copy was replaced.
-    Replaced {
-        /// Its revision.
-        revision: Revision,
-        /// Its head.
-        head: Bytes,
-    },
+    Replaced(RelayedHead),
     /// A step was applied.
     Stepped {
         /// What changed.
@@ -75,15 +70,10 @@ pub(crate) enum Tell {
         /// Where it led.
         to: Revision,
         /// Its head, where there was one.
-        head: Option<Bytes>,
+        head: Option<RelayedHead>,
     },
     /// A newer head.
-    Confirmed {
-        /// Of this revision.
-        revision: Revision,
-        /// The head.
-        head: Bytes,
-    },
+    Confirmed(RelayedHead),
 }
 
 /// Why a connection is given up.
@@ -112,6 +102,19 @@ pub(crate) enum Fault {
 // === impl Fault ===
 
 impl Fault {
+    /// All names, for metrics that begin at zero.
+    pub(crate) const NAMES: [&'static str; 9] = [
+        "signature",
+        "raise_without_head",
+        "root",
+        "older",
+        "gap",
+        "not_understood",
+        "scope",
+        "head_overdue",
+        "silent",
+    ];
+
     /// What is said about it, and of which revision; nothing where nothing was offered.
     pub(crate) fn refusal(&self, applied: Revision) -> Option<(RefusalReason, Revision)> {
         match self {

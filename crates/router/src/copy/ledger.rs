@@ -71,9 +71,7 @@ impl Ledger {
                 let old = self.index.get(record.agent.as_str(), record.version.as_str());
                 lowers(old.as_deref(), Some(record))
             }
-            Change::Remove(agent, version) => {
-                lowers(self.index.get(agent.as_str(), version.as_str()).as_deref(), None)
-            }
+            Change::Remove(agent, version) => lowers(self.index.get(agent.as_str(), version.as_str()).as_deref(), None),
             Change::Enforce(namespace, new) => lowers_enforcement(self.index.enforcement(namespace), *new),
         }
     }

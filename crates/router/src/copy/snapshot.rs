@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use ostiary_admission::wire::Sent;
 use ostiary_canon::Revision;
-use ostiary_proto::admission::v1::{self as wire, watch_admissions_request::Message as Request};
+use ostiary_proto::admission::v1 as wire;
 
 use super::{
-    Copy,
+    Copy, applied,
     effects::{Effects, Fault, Keep, Tell, Touched},
     head::Signed,
     ledger::{self, Ledger},
@@ -79,8 +79,8 @@ impl Copy {
             held: Some(self.held()),
             touched: Touched::Everything,
             keep: Some(Keep::Whole),
-            send: vec![Request::Applied(wire::Applied { revision: revision.0 })],
-            tell: Some(Tell::Replaced { revision, head }),
+            send: vec![applied(revision)],
+            tell: Some(Tell::Replaced(self.relayed(head))),
             not_understood,
             ..Effects::default()
         }

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use ostiary_admission::{Change, wire::Sent};
 use ostiary_canon::{AgentId, Digest, Revision};
-use ostiary_proto::admission::v1::{self as wire, watch_admissions_request::Message as Request};
+use ostiary_proto::admission::v1 as wire;
 
 use super::{
-    Copy,
+    Copy, applied,
     effects::{Effects, Fault, Keep, Tell, Touched},
     ledger::{self, AnotherRoot},
 };
@@ -29,10 +29,9 @@ impl Copy {
         if to <= self.ledger.revision() {
             // Applied before the connection broke; a head over all of it comes later.
             self.joins = (to, to);
-            return Ok(Effects { ignored: true, ..Effects::default() });
+            return Ok(Effects { send: vec![applied(to)], ignored: true, ..Effects::default() });
         }
-        let entries: Vec<Sent> =
-            delta.entries.iter().map(|bytes| ledger::read(bytes, to)).collect::<Result<_, _>>()?;
+        let entries: Vec<Sent> = delta.entries.iter().map(|bytes| ledger::read(bytes, to)).collect::<Result<_, _>>()?;
         let not_understood = entries.iter().filter(|entry| entry.strange.is_some()).count();
         let lowers = entries.iter().all(|entry| self.ledger.lowers(entry));
         if delta.head.is_empty() {
@@ -44,12 +43,12 @@ impl Copy {
             self.step_under_head(&entries, to, &delta.head, boot)?;
         }
         self.joins = (to, to);
-        let head = (!delta.head.is_empty()).then(|| delta.head.clone());
+        let head = (!delta.head.is_empty()).then(|| self.relayed(delta.head.clone()));
         Ok(Effects {
             held: Some(self.held()),
             touched: touched(&entries),
             keep: Some(Keep::Step { from, to, entries: delta.entries, head: delta.head }),
-            send: vec![Request::Applied(wire::Applied { revision: to.0 })],
+            send: vec![applied(to)],
             tell: Some(Tell::Stepped { changes: entries, to, head }),
             not_understood,
             ..Effects::default()

@@ -10,13 +10,12 @@ use jiff::SignedDuration;
 use ostiary_admission::{Decision, DecisionReason, ViewScope};
 use ostiary_canon::{Revision, dsse::Keyring};
 use ostiary_proto::admission::v1::{
-    self as wire, RefusalReason, watch_admissions_request::Message as Request,
-    watch_admissions_response::Message,
+    self as wire, RefusalReason, watch_admissions_request::Message as Request, watch_admissions_response::Message,
 };
 
 use self::upstream::{Upstream, query};
 use super::{Copy, Effects, Fault, Floor, Rules};
-use crate::ports_for_tests::{SECOND, at};
+use crate::test_clock::{SECOND, at};
 
 /// A copy at one end and an upstream at the other, with one clock that both agree on until a test says otherwise.
 struct Pair {
@@ -62,6 +61,8 @@ impl Pair {
 
     fn open(&mut self) {
         let effects = self.copy.open(self.boot);
+        self.note(&effects);
+        let effects = self.copy.opened(self.boot);
         self.note(&effects);
         self.answer_echoes(&effects);
     }
@@ -137,10 +138,10 @@ impl Pair {
     }
 
     fn last_start(&self) -> &wire::WatchStart {
-        let start = |request| match request {
-            &Request::Start(ref start) => Some(start),
+        let mut starts = self.sent.iter().rev().filter_map(|request| match request {
+            Request::Start(start) => Some(start),
             _ => None,
-        };
-        self.sent.iter().rev().find_map(start).unwrap()
+        });
+        starts.next().unwrap()
     }
 }

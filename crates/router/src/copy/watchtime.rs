@@ -76,7 +76,9 @@ impl WatchTime {
 
     /// A verified head was issued at `issued`: the control plane's clock has reached that, whatever echoes said.
     pub(super) fn reached(&mut self, issued: Timestamp, boot: i64) {
-        self.clock = self.clock.map(|clock| clock.not_before(issued, boot));
+        // A machine that starts with a clock from before the head would take any lease for a live one.
+        let wrong = self.assumed && self.clock.is_some_and(|clock| clock.at(boot).latest < issued);
+        self.clock = if wrong { None } else { self.clock.map(|clock| clock.not_before(issued, boot)) };
     }
 
     /// Judges this machine's time of day and the width of what is known.

@@ -16,16 +16,27 @@ enum Event {
     Remove(usize, usize),
     Enforce(usize, Option<i64>),
     /// The next step, with or without its head, some revisions long.
-    Step { signed: bool, length: u64 },
+    Step {
+        signed: bool,
+        length: u64,
+    },
     /// Any step of the past or the future.
-    AnyStep { from: u64, length: u64, signed: bool },
+    AnyStep {
+        from: u64,
+        length: u64,
+        signed: bool,
+    },
     /// A head of any revision that there was.
     AnyHead(u64),
-    Snapshot { whole: bool },
+    Snapshot {
+        whole: bool,
+    },
     OldSnapshot(u64),
     /// A step that nobody made.
     Forged(usize, usize, State),
-    Reopen { resumed: bool },
+    Reopen {
+        resumed: bool,
+    },
     Wait(i64),
     Echo,
 }
@@ -105,8 +116,7 @@ fn happen(pair: &mut Pair, event: Event) {
 
 fn step(pair: &mut Pair, from: u64, length: u64, signed: bool) {
     let to = (from + length).min(pair.upstream.revision());
-    let delta =
-        if signed { pair.upstream.step(from, to, pair.boot) } else { pair.upstream.unsigned_step(from, to) };
+    let delta = if signed { pair.upstream.step(from, to, pair.boot) } else { pair.upstream.unsigned_step(from, to) };
     pair.take(Message::Delta(delta));
 }
 

@@ -66,7 +66,8 @@ fn a_repeated_echo_reply_proves_nothing() {
 fn a_signed_head_proves_that_time_has_passed() {
     let mut pair = Pair::apart();
     pair.upstream.activate("acme/planner", "1.0.0");
-    let effects = pair.copy.open(0);
+    pair.copy.open(0);
+    let effects = pair.copy.opened(0);
     // Echoes are answered by an hour ago, heads are signed now.
     for request in effects.send {
         if let Request::Echo(echo) = request {
@@ -84,7 +85,8 @@ fn a_signed_head_proves_that_time_has_passed() {
 fn an_answer_that_took_longer_than_is_tolerated_decides_nothing() {
     let mut pair = Pair::apart();
     pair.upstream.activate("acme/planner", "1.0.0");
-    let effects = pair.copy.open(0);
+    pair.copy.open(0);
+    let effects = pair.copy.opened(0);
     pair.boot = 3 * SECOND;
     for request in effects.send {
         if let Request::Echo(echo) = request {
@@ -104,6 +106,7 @@ fn before_any_echo_nothing_is_decided() {
     let mut pair = Pair::apart();
     pair.upstream.activate("acme/planner", "1.0.0");
     pair.copy.open(0);
+    pair.copy.opened(0);
     let messages = pair.upstream.snapshot(0);
     pair.take_all(messages);
     assert_eq!(pair.reason("acme/planner", "1.0.0"), DecisionReason::ViewStale);
@@ -118,7 +121,8 @@ fn evidence_that_has_yet_to_begin_is_judged_by_the_early_end() {
     let mut young = upstream::record("acme/planner", "1.0.0", ostiary_admission::State::Active);
     young.evidence.as_mut().unwrap().verified_at = at(SECOND / 2);
     pair.upstream.change([ostiary_admission::Change::Upsert(young)]);
-    let effects = pair.copy.open(0);
+    pair.copy.open(0);
+    let effects = pair.copy.opened(0);
     pair.boot = SECOND;
     for request in effects.send {
         if let Request::Echo(echo) = request {

@@ -51,7 +51,7 @@ fn rollback_to_an_older_signed_head_is_refused() {
 fn rollback_after_a_restart_is_refused_by_the_floor() {
     let mut pair = Pair::in_step();
     let to = pair.upstream.quarantine("acme/planner", "1.0.0");
-    let floor = Floor { revision: Revision(to), root: pair.upstream.root(to) };
+    let floor = Floor { revision: Revision(to), root: pair.upstream.root(to), issued_at: at(0) };
     pair.copy = Copy::new(rules(pair.upstream.keyring()), Some(floor));
     pair.open();
     let messages = pair.upstream.snapshot_of(1, 0);
@@ -70,6 +70,17 @@ fn two_histories_with_one_number_are_told_apart_by_the_root() {
     other.root = ostiary_canon::Digest::of(b"another history");
     let head = pair.upstream.sign(&other);
     assert_eq!(pair.take(heartbeat(head)).end, Some(Fault::Root(Revision(1))));
+    assert!(pair.allows("acme/planner", "1.0.0"), "it was not signed later than ours");
+    other.issued_at = at(SECOND);
+    pair.open();
+    pair.take(Message::Resumed(wire::Resumed { revision: 1 }));
+    let head = pair.upstream.sign(&other);
+    assert_eq!(pair.take(heartbeat(head)).end, Some(Fault::Root(Revision(1))));
+    assert_eq!(
+        pair.reason("acme/planner", "1.0.0"),
+        DecisionReason::ViewStale,
+        "it was, so ours is not what is in force"
+    );
 }
 
 #[test]

@@ -5,9 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use jiff::SignedDuration;
 use ostiary_admission::{
-    AdmissionClass, AdmissionRecord, Change, Enforcement, Evidence, Freshness, HEAD_PAYLOAD_TYPE, Head, Observed, ProfileGrant, Query,
-    SignatureStatus, State, Subject, Tree, ViewScope,
-    decide_dispatch,
+    AdmissionClass, AdmissionRecord, Change, Enforcement, Evidence, Freshness, HEAD_PAYLOAD_TYPE, Head, Observed,
+    ProfileGrant, Query, SignatureStatus, State, Subject, Tree, ViewScope, decide_dispatch,
     wire::{entry_bytes, leaf, timestamp_to_wire},
 };
 use ostiary_canon::{
@@ -16,7 +15,7 @@ use ostiary_canon::{
 };
 use ostiary_proto::admission::v1::{self as wire, watch_admissions_response::Message};
 
-use crate::ports_for_tests::{SECOND, at};
+use crate::test_clock::{SECOND, at};
 
 pub(crate) const PROFILE: &str = "a2a-jsonrpc-1.0/user/standard";
 
@@ -110,7 +109,9 @@ impl Upstream {
     pub(crate) fn allows_at(&self, revision: u64, query: &Query<'_>, boot: i64) -> bool {
         let Some(entries) = self.history.get(usize::try_from(revision).unwrap()) else { return false };
         let record = entries.values().find_map(|change| match change {
-            Change::Upsert(record) if (record.agent.as_str(), record.version.as_str()) == (query.agent, query.version) => {
+            Change::Upsert(record)
+                if (record.agent.as_str(), record.version.as_str()) == (query.agent, query.version) =>
+            {
                 Some(record)
             }
             _ => None,
@@ -119,8 +120,7 @@ impl Upstream {
             Some(Change::Enforce(_, mode)) => *mode,
             _ => Enforcement::Enforce,
         };
-        let freshness =
-            Freshness { revision: Revision(revision), lease_until: at(boot + SECOND), at_least: None };
+        let freshness = Freshness { revision: Revision(revision), lease_until: at(boot + SECOND), at_least: None };
         decide_dispatch(query, record, enforcement, &freshness, at(boot)).allows()
     }
 

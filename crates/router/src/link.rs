@@ -1,0 +1,308 @@
+//! Keeps one scope's copy in step: connects, feeds messages to the rules, does what they say, tries again.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures::StreamExt as _;
+use jiff::SignedDuration;
+use ostiary_proto::admission::v1::{
+    self as wire, admission_service_client::AdmissionServiceClient, watch_admissions_request::Message as Request,
+};
+use tokio::{
+    sync::mpsc,
+    time::{Interval, MissedTickBehavior},
+};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Status, Streaming, transport::Channel};
+
+use crate::{
+    config::{RouterConfig, Token},
+    copy::{Copy, Effects, Fault, Keep, Rules, Tell, Touched},
+    disk::Found,
+    dispatch::UnderWay,
+    downstream::Downstream,
+    keeper::{Holding, Keeper},
+    metrics::Metrics,
+    ports::Ports,
+    view::ScopeView,
+};
+
+/// What keeps one scope in step.
+pub(crate) struct Link {
+    copy: Copy,
+    view: Arc<ScopeView>,
+    keeper: Keeper,
+    surroundings: Surroundings,
+    ticks: Interval,
+    /// Failed attempts in a row.
+    failures: u32,
+}
+
+/// What links share.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) channel: Channel,
+    pub(crate) token: Option<Token>,
+    pub(crate) ports: Ports,
+    pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) downstream: Option<Arc<dyn Downstream>>,
+    pub(crate) stop: CancellationToken,
+}
+
+/// How often the rules look at the clock: a tenth of what would be noticed.
+const TICK: Duration = Duration::from_millis(100);
+/// Requests that wait to be sent; acknowledgements are small and the control plane reads them at once.
+const OUTGOING: usize = 64;
+/// Bounds of the back-off, before jitter.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// An unary call that opens a stream takes a round trip; this is many.
+const OPENING: Duration = Duration::from_secs(10);
+/// Messages are chunks of 256 KiB and steps of a few entries; this is generous and bounded.
+pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
+
+/// Why a connection ended.
+enum Ended {
+    Stopped,
+    Fault(Fault),
+    Status(Status),
+    Closed,
+}
+
+// === impl Link ===
+
+impl Link {
+    pub(crate) fn new(rules: Rules, view: Arc<ScopeView>, disk: (Keeper, Found), surroundings: Surroundings) -> Self {
+        let (keeper, found) = disk;
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let copy = restored(rules, found, &surroundings.ports);
+        view.hold(copy.held());
+        Self { copy, view, keeper, surroundings, ticks, failures: 0 }
+    }
+
+    /// Runs until stopped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            match self.connection().await {
+                Ended::Stopped => return,
+                Ended::Fault(fault) => {
+                    self.surroundings.metrics.fault(&fault);
+                    tracing::warn!(scope = %self.view.scope, fault = fault.as_str(), %fault, "the watch was given up");
+                }
+                Ended::Status(status) => {
+                    tracing::warn!(scope = %self.view.scope, code = ?status.code(), "the watch ended: {}", status.message());
+                }
+                Ended::Closed => tracing::info!(scope = %self.view.scope, "the watch was closed"),
+            }
+            self.copy.closed();
+            self.show();
+            let pause = self.pause();
+            if self.meanwhile(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    async fn connection(&mut self) -> Ended {
+        let (outgoing, requests) = mpsc::channel(OUTGOING);
+        let effects = self.copy.open(self.boot());
+        if let Some(ended) = self.perform(effects, &outgoing).await {
+            return ended;
+        }
+        let opening = open(self.surroundings.channel.clone(), self.surroundings.token.clone(), requests);
+        let mut incoming = match self.meanwhile(tokio::time::timeout(OPENING, opening)).await {
+            None => return Ended::Stopped,
+            Some(Err(_)) => return Ended::Status(Status::deadline_exceeded("no answer to the opening of a watch")),
+            Some(Ok(Err(status))) => return Ended::Status(status),
+            Some(Ok(Ok(incoming))) => incoming,
+        };
+        self.surroundings.metrics.connected();
+        let effects = self.copy.opened(self.boot());
+        if let Some(ended) = self.perform(effects, &outgoing).await {
+            return ended;
+        }
+        let stop = self.surroundings.stop.clone();
+        loop {
+            let effects = tokio::select! {
+                () = stop.cancelled() => return Ended::Stopped,
+                _ = self.ticks.tick() => self.tick(),
+                message = incoming.next() => match message {
+                    None => return Ended::Closed,
+                    Some(Err(status)) => return Ended::Status(status),
+                    Some(Ok(wire::WatchAdmissionsResponse { message: Some(message) })) => {
+                        self.copy.receive(message, self.boot())
+                    }
+                    // A kind of message that this version does not know says nothing that could be acted on.
+                    Some(Ok(wire::WatchAdmissionsResponse { message: None })) => continue,
+                },
+            };
+            if let Some(ended) = self.perform(effects, &outgoing).await {
+                return ended;
+            }
+        }
+    }
+
+    /// Does what a message led to, in the order that [`Effects`] gives.
+    async fn perform(
+        &mut self,
+        effects: Effects,
+        outgoing: &mpsc::Sender<wire::WatchAdmissionsRequest>,
+    ) -> Option<Ended> {
+        let Effects { held, touched, keep, mut send, tell, end, not_understood, ignored } = effects;
+        self.count(keep.as_ref(), not_understood, ignored);
+        if let Some(held) = held {
+            self.view.hold(held);
+        }
+        self.ask_again(&touched);
+        if let Some(keep) = keep {
+            let holding = Holding { index: self.copy.held().index, floor: self.copy.floor(), head: self.copy.head() };
+            if !self.keeper.keep(keep, holding).await {
+                send.retain(|request| !matches!(request, Request::Applied(_)));
+            }
+        }
+        if self.copy.in_step() {
+            self.failures = 0;
+        }
+        self.view.show(self.copy.phase());
+        for message in send {
+            let request = wire::WatchAdmissionsRequest { message: Some(message) };
+            if outgoing.try_send(request).is_err() {
+                return Some(Ended::Status(Status::unavailable("the control plane does not read")));
+            }
+        }
+        self.tell(tell);
+        end.map(Ended::Fault)
+    }
+
+    fn tick(&mut self) -> Effects {
+        let boot = self.boot();
+        self.copy.tick(self.surroundings.ports.time.wall(), boot)
+    }
+
+    /// Waits for something while the clock is looked at; `None` when stopped.
+    async fn meanwhile<F: Future>(&mut self, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        let stop = self.surroundings.stop.clone();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return None,
+                done = &mut future => return Some(done),
+                _ = self.ticks.tick() => {
+                    let effects = self.tick();
+                    if let Some(held) = effects.held {
+                        self.view.hold(held);
+                    }
+                    if let Some(fault) = effects.end {
+                        self.surroundings.metrics.fault(&fault);
+                        self.show();
+                    }
+                }
+            }
+        }
+    }
+
+    fn show(&self) {
+        self.view.hold(self.copy.held());
+        self.view.show(self.copy.phase());
+    }
+
+    fn count(&self, keep: Option<&Keep>, not_understood: usize, ignored: bool) {
+        let metrics = &self.surroundings.metrics;
+        match keep {
+            Some(Keep::Whole) => metrics.snapshot(),
+            Some(Keep::Step { .. }) => metrics.stepped(),
+            Some(Keep::Head) | None => {}
+        }
+        if ignored {
+            metrics.ignored();
+        }
+        if not_understood > 0 {
+            metrics.not_understood(not_understood);
+            tracing::warn!(scope = %self.view.scope, entries = not_understood, "entries are not understood and denied");
+        }
+    }
+
+    fn ask_again(&self, touched: &Touched) {
+        let boot = self.boot();
+        let held = self.view.held();
+        let decide = |query: &ostiary_admission::Query<'_>| held.check(query, None, boot);
+        let (under_way, scope) = (&self.surroundings.under_way, &self.view.scope);
+        let told = match touched {
+            Touched::Nothing => 0,
+            Touched::Everything => under_way.ask_again(None, scope, decide),
+            Touched::Agents(agents) => {
+                agents.iter().map(|agent| under_way.ask_again(Some(agent.as_str()), scope, decide)).sum()
+            }
+        };
+        (0..told).for_each(|_| self.surroundings.metrics.cut());
+    }
+
+    fn tell(&self, tell: Option<Tell>) {
+        let Some((downstream, tell)) = self.surroundings.downstream.as_ref().zip(tell) else { return };
+        let scope = &self.view.scope;
+        match tell {
+            Tell::Replaced(head) => downstream.replaced(scope, &self.copy.held().index, &head),
+            Tell::Stepped { changes, to, head } => downstream.stepped(scope, &changes, to, head.as_ref()),
+            Tell::Confirmed(head) => downstream.confirmed(scope, &head),
+        }
+    }
+
+    /// Full jitter: anywhere from nothing to a bound that doubles with each failure.
+    fn pause(&mut self) -> Duration {
+        let bound = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+        self.failures = self.failures.saturating_add(1);
+        let nanos = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.surroundings.ports.entropy.draw() % nanos.max(1))
+    }
+
+    fn boot(&self) -> i64 {
+        self.surroundings.ports.time.boot_nanos()
+    }
+}
+
+/// The rules of a configuration for one scope.
+pub(crate) fn rules(config: &RouterConfig, scope: ostiary_admission::ViewScope) -> Rules {
+    Rules {
+        scope,
+        trust: config.trust.clone(),
+        router_id: config.router_id.clone(),
+        max_skew: SignedDuration::try_from(config.max_skew).unwrap_or(SignedDuration::MAX),
+        head_within: config.head_within,
+        silence: config.silence,
+        max_entries: config.max_entries,
+    }
+}
+
+/// The copy that the messages on disk make. One that does not verify to its end is left out; its floor stays.
+fn restored(rules: Rules, found: Found, ports: &Ports) -> Copy {
+    let boot = ports.time.boot_nanos();
+    let mut copy = Copy::new(rules.clone(), found.floor);
+    copy.assume_wall(ports.time.wall(), boot);
+    let fault = found.messages.into_iter().find_map(|message| copy.receive(message, boot).end);
+    copy.closed();
+    if let Some(fault) = fault {
+        tracing::warn!(scope = %rules.scope, %fault, "the copy on disk does not verify; starting without it");
+        copy = Copy::new(rules, found.floor);
+    }
+    copy
+}
+
+async fn open(
+    channel: Channel,
+    token: Option<Token>,
+    requests: mpsc::Receiver<wire::WatchAdmissionsRequest>,
+) -> Result<Streaming<wire::WatchAdmissionsResponse>, Status> {
+    let mut request = tonic::Request::new(ReceiverStream::new(requests));
+    authorize(&mut request, token.as_ref());
+    let mut client = AdmissionServiceClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
+    Ok(client.watch_admissions(request).await?.into_inner())
+}
+
+/// Puts the token into a request.
+pub(crate) fn authorize<T>(request: &mut tonic::Request<T>, token: Option<&Token>) {
+    if let Some(value) = token.and_then(Token::header) {
+        request.metadata_mut().insert("authorization", value);
+    }
+}

@@ -1,0 +1,62 @@
+//! What the copy cannot answer.
+
+use std::time::Duration;
+
+use ostiary_admission::State;
+use ostiary_canon::Revision;
+use ostiary_router::{DecisionReason, Router};
+
+use crate::plane::{Plane, query, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_questions_are_one_call_and_a_denial_is_kept_for_a_second() {
+    let plane = Plane::start().await;
+    let router = plane.router().await;
+    let asked = query("acme/planner", "9.9.9");
+    let answers = futures::future::join_all((0..50).map(|_| router.check_or_ask(&asked, None))).await;
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|d| d.reason == DecisionReason::VersionUnknown)));
+    assert!(router.metrics().contains("ostiary_router_asked_total 1"), "{}", router.metrics());
+    plane.time.advance(1);
+    router.check_or_ask(&asked, None).await.unwrap();
+    assert!(router.metrics().contains("ostiary_router_asked_total 2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_nobody_reached_is_denied_and_one_that_was_is_answered() {
+    let plane = Plane::start().await;
+    let revision = plane.set("acme/planner", "1.0.0", State::Active);
+    let router = plane.router().await;
+    let asked = query("acme/planner", "1.0.0");
+    assert!(router.check_or_ask(&asked, Some(revision)).await.unwrap().allows());
+    let ahead = router.check_or_ask(&asked, Some(Revision(revision.0 + 1))).await;
+    assert!(!ahead.is_ok_and(|decision| decision.allows()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_are_never_kept() {
+    let plane = Plane::start().await;
+    plane.cut();
+    let mut config = plane.config();
+    config.ask_within = Duration::from_millis(200);
+    let router = Router::connect_with(config, plane.ports()).await.unwrap();
+    plane.set("acme/planner", "1.0.0", State::Active);
+    let asked = query("acme/planner", "1.0.0");
+    let error = router.check_or_ask(&asked, None).await.unwrap_err();
+    assert_eq!(error.local.reason, DecisionReason::ViewStale);
+    plane.mend();
+    until("the copy is there", || router.check(&asked).allows()).await;
+    assert!(router.check_or_ask(&asked, None).await.unwrap().allows());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_copy_asks_and_nobody_answers_in_time() {
+    let plane = Plane::start().await;
+    plane.set("acme/planner", "1.0.0", State::Active);
+    let mut config = plane.config();
+    config.ask_within = Duration::from_millis(50);
+    let router = plane.router_with(config).await;
+    plane.cut();
+    plane.time.advance(60);
+    assert!(router.check_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());
+    assert!(router.dispatch_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());
+}
