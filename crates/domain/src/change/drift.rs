@@ -21,6 +21,9 @@ use crate::{
     version::Version,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// What follows from a report at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reported {
