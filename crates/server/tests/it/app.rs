@@ -40,6 +40,10 @@ pub const OPERATOR: &str = "oki-operator";
 /// A second person who operates.
 pub const APPROVER: &str = "ria-risk";
 pub const ROUTER: &str = "router-1";
+/// A second router of the same namespace.
+pub const SECOND_ROUTER: &str = "router-2";
+/// A router of another namespace.
+pub const FAR_ROUTER: &str = "router-far";
 pub const WORKER: &str = "worker-1";
 pub const AUDITOR: &str = "ada-auditor";
 pub const ADMIN: &str = "root";
@@ -394,6 +398,8 @@ pub fn tokens() -> Vec<TokenConfig> {
         of(OPERATOR, Role::Operator, &["*"], true),
         of(APPROVER, Role::Operator, &["*"], true),
         of(ROUTER, Role::Router, &["acme"], false),
+        of(SECOND_ROUTER, Role::Router, &["acme"], false),
+        of(FAR_ROUTER, Role::Router, &["globex"], false),
         of(WORKER, Role::Verifier, &[], false),
         of(AUDITOR, Role::Auditor, &["*"], true),
         of(ADMIN, Role::Admin, &["*"], true),
