@@ -25,6 +25,7 @@ mod namespace;
 mod revision;
 mod sample;
 mod serve;
+mod sidecar;
 mod verify;
 mod version;
 mod waive;
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Demo(Demo),
     Serve(serve::Serve),
     Worker(worker::Worker),
+    Sidecar(sidecar::Sidecar),
     #[command(subcommand)]
     Config(config::Config),
     #[command(subcommand)]
@@ -112,6 +114,7 @@ impl Command {
             Self::Demo(command) => command.run(console).await,
             Self::Serve(command) => command.run(console).await,
             Self::Worker(command) => command.run(console).await,
+            Self::Sidecar(command) => command.run(console).await,
             Self::Config(command) => command.run(console),
             Self::Card(command) => command.run(console).await,
             Self::Mcp(command) => command.run(console),

@@ -16,6 +16,7 @@ mod progress;
 mod report;
 mod router;
 mod run;
+mod sidecar;
 mod system;
 
 pub use commands::Cli;

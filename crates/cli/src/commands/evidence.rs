@@ -59,6 +59,14 @@ pub(crate) enum Evidence {
     },
 }
 
+/// The keys of a JWKS file, trusted.
+///
+/// # Errors
+/// When the file cannot be read, or holds anything else.
+pub(crate) fn trusted_keys(path: &std::path::Path) -> Result<Keyring, CliError> {
+    Ok(Keyring::trusting(carry::keys(&read(path)?)?))
+}
+
 // === impl Evidence ===
 
 impl Evidence {

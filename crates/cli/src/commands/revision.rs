@@ -100,7 +100,8 @@ fn advance(bar: &ProgressBar, proof: &Value) {
 pub(crate) fn show(console: &Console, proof: &Value) {
     let routers = proof["routers"].as_array().into_iter().flatten();
     let of_routers = routers.map(|router| row("router", &router["router"], router));
-    let others = proof["replicas"].as_array().into_iter().flatten().filter(|replica| replica["answering"] == json!(false));
+    let others =
+        proof["replicas"].as_array().into_iter().flatten().filter(|replica| replica["answering"] == json!(false));
     let of_others = others.map(|replica| row("other server", &replica["replica"], replica));
     let rows: Vec<_> = of_routers.chain(of_others).collect();
     if !rows.is_empty() {

@@ -5,6 +5,7 @@
 mod cards;
 mod demo;
 mod documents;
+mod drift;
 mod hostile;
 mod mcp;
 mod offline;
