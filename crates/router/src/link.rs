@@ -4,6 +4,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::StreamExt as _;
 use jiff::SignedDuration;
+use ostiary_canon::Revision;
 use ostiary_proto::admission::v1::{
     self as wire, admission_service_client::AdmissionServiceClient, watch_admissions_request::Message as Request,
 };
@@ -36,6 +37,9 @@ pub(crate) struct Link {
     ticks: Interval,
     /// Failed attempts in a row.
     failures: u32,
+    /// The revision that is applied here, and the one up to which that was said on this stream.
+    applied: Revision,
+    acknowledged: Revision,
 }
 
 /// What links share.
@@ -79,7 +83,7 @@ impl Link {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let copy = restored(rules, found, &surroundings.ports);
         view.hold(copy.held());
-        Self { copy, view, keeper, surroundings, ticks, failures: 0 }
+        Self { copy, view, keeper, surroundings, ticks, failures: 0, applied: Revision(0), acknowledged: Revision(0) }
     }
 
     /// Runs until stopped.
@@ -107,6 +111,8 @@ impl Link {
 
     async fn connection(&mut self) -> Ended {
         let (outgoing, requests) = mpsc::channel(OUTGOING);
+        // a new stream knows of no acknowledgement
+        (self.applied, self.acknowledged) = (Revision(0), Revision(0));
         let effects = self.copy.open(self.boot());
         if let Some(ended) = self.perform(effects, &outgoing).await {
             return ended;
@@ -150,7 +156,7 @@ impl Link {
         effects: Effects,
         outgoing: &mpsc::Sender<wire::WatchAdmissionsRequest>,
     ) -> Option<Ended> {
-        let Effects { held, touched, keep, mut send, tell, end, not_understood, ignored } = effects;
+        let Effects { held, touched, keep, tell, mut send, end, not_understood, ignored } = effects;
         self.count(keep.as_ref(), not_understood, ignored);
         if let Some(held) = held {
             self.view.hold(held);
@@ -166,14 +172,31 @@ impl Link {
             self.failures = 0;
         }
         self.view.show(self.copy.phase());
-        for message in send {
+        self.tell(tell);
+        for message in self.with_followers(send) {
             let request = wire::WatchAdmissionsRequest { message: Some(message) };
             if outgoing.try_send(request).is_err() {
                 return Some(Ended::Status(Status::unavailable("the control plane does not read")));
             }
         }
-        self.tell(tell);
         end.map(Ended::Fault)
+    }
+
+    /// What is said upstream: what is applied here is acknowledged when whoever follows has got as far.
+    fn with_followers(&mut self, mut send: Vec<Request>) -> Vec<Request> {
+        let Some(downstream) = &self.surroundings.downstream else { return send };
+        for request in &send {
+            if let Request::Applied(applied) = request {
+                self.applied = self.applied.max(Revision(applied.revision));
+            }
+        }
+        send.retain(|request| !matches!(request, Request::Applied(_)));
+        let all = downstream.acknowledged(&self.view.scope, self.applied).min(self.applied);
+        if all > self.acknowledged {
+            self.acknowledged = all;
+            send.push(Request::Applied(wire::Applied { revision: all.0 }));
+        }
+        send
     }
 
     fn tick(&mut self) -> Effects {

@@ -16,10 +16,10 @@ pub(crate) struct Effects {
     pub(crate) touched: Touched,
     /// Then: on disk, before it is acknowledged, or a restart could go back behind an acknowledgement.
     pub(crate) keep: Option<Keep>,
-    /// Then: said to the control plane.
-    pub(crate) send: Vec<Request>,
     /// Then: said to whoever follows this router.
     pub(crate) tell: Option<Tell>,
+    /// Then: said to the control plane; an acknowledgement waits for those who follow.
+    pub(crate) send: Vec<Request>,
     /// Last: the connection is given up.
     pub(crate) end: Option<Fault>,
     /// How many entries were not understood and are denied.
