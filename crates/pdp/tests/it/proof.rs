@@ -1,0 +1,151 @@
+//! A quarantine that is proved: who has applied it, whose lease is over, whom to wait for (L-04).
+
+use ostiary_admission::State;
+use ostiary_canon::Revision;
+use ostiary_pdp::Proof;
+use ostiary_proto::admission::v1::{self as proto, Outcome};
+
+use crate::{
+    host::{Host, LEASE, as_caller},
+    world::{put, question},
+};
+
+async fn host() -> Host {
+    Host::with([put("acme/a", "1", State::Active), put("other/a", "1", State::Active)]).await
+}
+
+fn quarantine(host: &Host) -> Revision {
+    host.publish([put("acme/a", "1", State::Quarantined)])
+}
+
+fn pending(proof: &Proof) -> Vec<&str> {
+    let mut names: Vec<&str> = proof.pending.iter().map(|pending| pending.router_id.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[tokio::test]
+async fn a_revision_is_proved_once_each_watcher_applied_it_or_lost_its_lease() {
+    let host = host().await;
+    let (mut quick, mut gone) = (host.watch("quick", "*").await, host.watch("gone", "acme").await);
+    let mut silent = host.watch("silent", "*").await;
+    for watcher in [&mut quick, &mut gone, &mut silent] {
+        watcher.reach(Revision(1)).await;
+    }
+    let granted = host.lease_until();
+    let revision = quarantine(&host);
+    quick.reach(revision).await;
+    let proof = host.hub.proof(revision);
+    assert_eq!(pending(&proof), ["gone", "quick", "silent"], "to be told is not to have applied");
+    assert!(proof.pending.iter().all(|pending| pending.granted_until == granted));
+    quick.acknowledge(revision).await;
+    drop(gone);
+    host.until("the acknowledgement", |hub| hub.proof(revision).applied == 1).await;
+    host.until("the stream to be gone", |hub| hub.proof(revision).pending.iter().any(|pending| !pending.connected))
+        .await;
+    let proof = host.hub.proof(revision);
+    assert_eq!((pending(&proof), proof.is_complete()), (vec!["gone", "silent"], false));
+    // Said twice, and late, it is the same.
+    quick.acknowledge(revision).await;
+    quick.acknowledge(Revision(1)).await;
+    host.pass(LEASE - 1);
+    assert_eq!(pending(&host.hub.proof(revision)), ["gone", "silent"]);
+    host.pass(1);
+    let proof = host.hub.proof(revision);
+    assert_eq!((proof.applied, proof.lapsed, proof.is_complete()), (1, 2, true));
+    drop(silent);
+}
+
+#[tokio::test]
+async fn a_later_head_does_not_end_the_wait_but_an_acknowledgement_does() {
+    let host = host().await;
+    let mut watcher = host.watch("a", "*").await;
+    watcher.reach(Revision(1)).await;
+    let revision = quarantine(&host);
+    host.pass(2);
+    host.renew_lease();
+    host.ticks(20);
+    // It is given a head that covers the quarantine; what it had before may still be what it decides on.
+    watcher.reach(revision).await;
+    watcher.next().await;
+    assert_eq!(watcher.copy.verified.as_ref().unwrap().revision, revision);
+    assert_eq!(pending(&host.hub.proof(revision)), ["a"]);
+    watcher.acknowledge(revision).await;
+    host.until("the acknowledgement", |hub| hub.proof(revision).is_complete()).await;
+}
+
+#[tokio::test]
+async fn an_acknowledged_step_does_not_take_back_the_lease_on_what_was_applied() {
+    let host = host().await;
+    let mut watcher = host.watch("a", "*").await;
+    watcher.reach(Revision(1)).await;
+    let first = quarantine(&host);
+    watcher.reach(first).await;
+    watcher.acknowledge(first).await;
+    host.until("the acknowledgement", |hub| hub.proof(first).is_complete()).await;
+    // No head of `first` was sent yet. It decides on `first` under the lease of the head before.
+    let second = host.publish([put("other/a", "1", State::Quarantined)]);
+    assert_eq!(pending(&host.hub.proof(second)), ["a"]);
+    host.pass(LEASE);
+    assert!(host.hub.proof(second).is_complete());
+}
+
+#[tokio::test]
+async fn only_who_could_know_of_it_is_waited_for() {
+    let host = host().await;
+    let mut other = host.watch("other", "other").await;
+    other.reach(Revision(1)).await;
+    let revision = quarantine(&host);
+    assert!(host.hub.proof(revision).is_complete(), "a copy of another namespace never held the version");
+    // Who comes afterwards never had anything older.
+    let mut late = host.watch("late", "acme").await;
+    late.reach(revision).await;
+    let proof = host.hub.proof(revision);
+    assert_eq!((proof.applied, proof.lapsed, proof.is_complete()), (0, 0, true));
+    // What this view has not reached is not proved by anybody's silence.
+    let future = host.hub.proof(Revision(revision.0 + 1));
+    assert!(!future.reached && !future.is_complete());
+}
+
+#[tokio::test]
+async fn an_answer_to_a_question_is_waited_for_as_long_as_it_may_be_used() {
+    let host = host().await;
+    let mut client = host.client().await;
+    let answer = client.check_admission(as_caller("*", question("acme/a", "1"))).await.unwrap().into_inner();
+    assert_eq!(answer.outcome(), Outcome::Allow);
+    let revision = quarantine(&host);
+    let proof = host.hub.proof(revision);
+    assert!(proof.answers_until.is_some_and(|until| until >= host.lease_until()) && !proof.is_complete());
+    // A denial, and what is asked afterwards, hold nothing up.
+    let denied = client.check_admission(as_caller("*", question("acme/a", "1"))).await.unwrap().into_inner();
+    assert_eq!(denied.outcome(), Outcome::Deny);
+    host.pass(LEASE);
+    host.renew_lease();
+    client.check_admission(as_caller("*", question("other/a", "1"))).await.unwrap();
+    host.pass(1);
+    assert!(host.hub.proof(revision).is_complete());
+}
+
+#[tokio::test]
+async fn a_copy_without_a_stream_is_waited_for_until_its_lease_ends() {
+    let host = host().await;
+    let request = as_caller("acme", proto::GetSnapshotRequest { scope: "acme".to_owned() });
+    host.client().await.get_snapshot(request).await.unwrap();
+    let revision = quarantine(&host);
+    assert_eq!(pending(&host.hub.proof(revision)), ["caller"]);
+    host.pass(LEASE);
+    assert!(host.hub.proof(revision).is_complete());
+    host.ticks(1);
+    assert_eq!(host.hub.proof(revision).lapsed, 0, "and is then forgotten");
+}
+
+#[tokio::test]
+async fn everything_may_have_changed_when_all_is_replaced() {
+    let host = host().await;
+    let mut watcher = host.watch("a", "other").await;
+    watcher.reach(Revision(1)).await;
+    host.hub.replace([], Revision(2)).unwrap();
+    let proof = host.hub.proof(Revision(2));
+    assert_eq!(pending(&proof), ["a"]);
+    assert_eq!(proof.answers_until, Some(host.lease_until()));
+}
