@@ -55,8 +55,8 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 enum Router {
-    Away(Copy),
-    Here(Watcher),
+    Away(Box<Copy>),
+    Here(Box<Watcher>),
 }
 
 struct World {
@@ -71,7 +71,7 @@ impl World {
         for scope in SCOPES {
             let mut watcher = host.watch(scope, scope).await;
             watcher.reach(Revision(1)).await;
-            routers.push(Router::Here(watcher));
+            routers.push(Router::Here(Box::new(watcher)));
         }
         Self { host, routers }
     }
@@ -82,7 +82,7 @@ impl World {
             Turn::Tick(ticks) => self.host.ticks(ticks),
             Turn::Leave(who) => {
                 if let Router::Here(watcher) = &self.routers[who] {
-                    self.routers[who] = Router::Away(watcher.copy.clone());
+                    self.routers[who] = Router::Away(Box::new(watcher.copy.clone()));
                 }
             }
             Turn::Come(who) => self.come(who).await,
@@ -98,7 +98,7 @@ impl World {
 
     async fn come(&mut self, who: usize) {
         let Router::Away(copy) = &self.routers[who] else { return };
-        let mut copy = copy.clone();
+        let mut copy = Copy::clone(copy);
         // It goes on from its verified head: what was applied beyond it comes again.
         let verified = copy.verified.as_ref().unwrap().revision;
         if copy.revision != verified {
@@ -106,7 +106,7 @@ impl World {
         }
         let mut watcher = self.host.resume(SCOPES[who], copy).await;
         watcher.reach(self.host.index().revision()).await;
-        self.routers[who] = Router::Here(watcher);
+        self.routers[who] = Router::Here(Box::new(watcher));
     }
 
     async fn settle(mut self) {

@@ -88,7 +88,7 @@ async fn a_batch_sees_one_revision_while_the_world_changes() {
     // Exactly one of two agents is on the road, at every revision.
     let pair = |n: u64| {
         let (one, two) =
-            if n % 2 == 0 { (State::Active, State::Quarantined) } else { (State::Quarantined, State::Active) };
+            if n.is_multiple_of(2) { (State::Active, State::Quarantined) } else { (State::Quarantined, State::Active) };
         [put("acme/one", "1", one), put("acme/two", "1", two)]
     };
     let host = Host::with(pair(0)).await;

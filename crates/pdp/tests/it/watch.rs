@@ -33,6 +33,10 @@ fn swap(host: &Host, agent: &str) -> Revision {
     host.publish([put(agent, "1", state)])
 }
 
+fn swaps(host: &Host, count: usize) -> Revision {
+    (0..count).fold(host.index().revision(), |_, _| swap(host, "team-2/agent-2"))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deltas_join_the_snapshot_without_a_gap_while_the_world_goes_on() {
     const STEPS: u64 = 150;
@@ -83,7 +87,7 @@ async fn a_resumed_watch_gets_what_it_missed_and_nothing_else() {
     watcher.reach(Revision(1)).await;
     let copy = watcher.copy.clone();
     drop(watcher);
-    let last = (0..5).map(|_| swap(&host, "team-2/agent-2")).last().unwrap();
+    let last = swaps(&host, 5);
     let mut again = host.resume("a", copy).await;
     assert!(matches!(again.next().await, Message::Resumed(_)));
     again.reach(last).await;
@@ -117,7 +121,7 @@ async fn another_history_and_a_pruned_one_are_answered_with_resync() {
     }
     assert_eq!(host.hub.counters().resyncs, 3);
     // More steps than are kept.
-    let last = (0..4_200).map(|_| swap(&host, "team-2/agent-2")).last().unwrap();
+    let last = swaps(&host, 4_200);
     let mut late = host.resume("c", honest).await;
     assert!(matches!(late.next().await, Message::Resync(_)));
     late.copy.complete = false;
@@ -246,7 +250,7 @@ async fn what_a_relay_does_not_understand_it_passes_on_as_it_came() {
     let strange = Bytes::from(entry.encode_to_vec());
     host.hub.publish_sent([Sent::read(&strange, Revision(2)).unwrap()], Revision(2)).unwrap();
     let Message::Delta(delta) = watcher.heard().await.unwrap() else { panic!("a delta") };
-    assert_eq!(delta.entries, [strange.clone()]);
+    assert_eq!(delta.entries, std::slice::from_ref(&strange));
     // Also to whoever comes later.
     let mut late = host.watch("b", "team-1").await;
     late.heard().await.unwrap();
