@@ -26,6 +26,7 @@ use ostiary_admission::{
     wire::{self, Sent, Strange},
 };
 use ostiary_canon::Revision;
+use ostiary_proto::admission::v1::RefusalReason;
 use tokio::time::MissedTickBehavior;
 
 use self::{
@@ -67,6 +68,8 @@ pub struct HubCounters {
     pub slow_readers_cut: u64,
     /// Revisions that routers refused.
     pub refused: u64,
+    /// The same by reason, in the order of the wire's numbers.
+    pub refused_for: [u64; RefusalReason::Scope as usize + 1],
     /// Histories that were asked for and not there.
     pub resyncs: u64,
     /// Snapshots begun.
@@ -76,7 +79,7 @@ pub struct HubCounters {
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) slow_readers_cut: AtomicU64,
-    pub(crate) refused: AtomicU64,
+    pub(crate) refused: [AtomicU64; RefusalReason::Scope as usize + 1],
     pub(crate) resyncs: AtomicU64,
     pub(crate) snapshots: AtomicU64,
 }
@@ -212,11 +215,13 @@ impl Hub {
     #[must_use]
     pub fn counters(&self) -> HubCounters {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let refused_for = std::array::from_fn(|reason| count(&self.counts.refused[reason]));
         HubCounters {
             watching: self.watchers.connected(),
             scopes: self.state().channels.len(),
             slow_readers_cut: count(&self.counts.slow_readers_cut),
-            refused: count(&self.counts.refused),
+            refused: refused_for.iter().sum(),
+            refused_for,
             resyncs: count(&self.counts.resyncs),
             snapshots: count(&self.counts.snapshots),
         }

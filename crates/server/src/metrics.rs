@@ -10,6 +10,8 @@ use std::{
 };
 
 use ostiary_admission::DecisionReason;
+use ostiary_pdp::{Floor, HubCounters};
+use ostiary_proto::admission::v1::RefusalReason;
 
 /// All counters of one server.
 #[derive(Debug, Default)]
@@ -33,6 +35,14 @@ pub struct Gauges {
     pub versions: usize,
     /// Seconds until the lease of the index ends; negative when it has ended.
     pub lease_seconds: f64,
+    /// Seconds since the last good read of the database began; the lease counts from there.
+    pub read_age_seconds: f64,
+    /// Seconds since the snapshot on disk was made; `None` when there is none.
+    pub snapshot_age_seconds: Option<f64>,
+    /// Streams of routers.
+    pub hub: HubCounters,
+    /// What routers stand on.
+    pub floor: Floor,
 }
 
 const DECISIONS: usize = DecisionReason::ALL.len();
@@ -121,6 +131,7 @@ impl Metrics {
         page.single("ostiary_revision", "gauge", "Revision of the index that answers routers.", gauges.revision);
         page.single("ostiary_versions", "gauge", "Versions in the index.", gauges.versions);
         page.single("ostiary_lease_seconds", "gauge", "Seconds until answers from memory end.", gauges.lease_seconds);
+        page.streams(&gauges);
         page.0
     }
 }
@@ -131,6 +142,35 @@ struct Page(String);
 // === impl Page ===
 
 impl Page {
+    /// What routers keep copies by, and how far behind they are.
+    fn streams(&mut self, gauges: &Gauges) {
+        let (hub, floor) = (&gauges.hub, &gauges.floor);
+        let age = "Seconds since the last good read of the database began.";
+        self.single("ostiary_lease_age_seconds", "gauge", age, gauges.read_age_seconds);
+        if let Some(age) = gauges.snapshot_age_seconds {
+            let help = "Seconds since the snapshot on disk was made.";
+            self.single("ostiary_snapshot_age_seconds", "gauge", help, age);
+        }
+        self.single("ostiary_watchers", "gauge", "Open watch streams.", hub.watching);
+        self.single("ostiary_watched_scopes", "gauge", "Scopes whose trees are kept.", hub.scopes);
+        let lag = floor.view.0.saturating_sub(floor.applied.0);
+        let help = "Revisions between what is published and what every live watcher has applied.";
+        self.single("ostiary_watch_lag_revisions", "gauge", help, lag);
+        let help = "Watchers that may still decide on something older than what is published.";
+        self.single("ostiary_watchers_pending", "gauge", help, floor.pending);
+        let help = "Streams that were cut because their reader was too slow.";
+        self.single("ostiary_watch_slow_readers_cut_total", "counter", help, hub.slow_readers_cut);
+        let help = "Histories that were asked for and not there.";
+        self.single("ostiary_watch_resyncs_total", "counter", help, hub.resyncs);
+        self.single("ostiary_watch_snapshots_total", "counter", "Snapshots begun.", hub.snapshots);
+        self.head("ostiary_watch_refusals_total", "counter", "Revisions that routers refused, by reason.");
+        for (reason, count) in hub.refused_for.iter().enumerate() {
+            let reason = i32::try_from(reason).ok().and_then(|reason| RefusalReason::try_from(reason).ok());
+            let reason = reason.unwrap_or_default().as_str_name().trim_start_matches("REFUSAL_REASON_");
+            self.line("ostiary_watch_refusals_total", &[("reason", reason)], count);
+        }
+    }
+
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");

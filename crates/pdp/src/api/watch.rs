@@ -273,7 +273,8 @@ impl Open {
     }
 
     fn refused(&self, refused: &proto::Refused) -> Status {
-        self.hub.counts.refused.fetch_add(1, Ordering::Relaxed);
+        // A number that this version does not know counts as the first, unspecified one.
+        self.hub.counts.refused[refused.reason() as usize].fetch_add(1, Ordering::Relaxed);
         let detail: String = refused.detail.chars().filter(|char| !char.is_control()).take(200).collect();
         tracing::error!(
             router = self.seat.0.router_id(), scope = %self.scope, revision = refused.revision,

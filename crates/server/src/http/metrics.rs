@@ -17,8 +17,16 @@ use crate::{app::App, metrics::Gauges};
     responses((status = 200, body = String, content_type = "text/plain"))
 )]
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let lease = app.index.freshness().lease_until.duration_since(app.clock.now());
-    let gauges =
-        Gauges { revision: app.index.revision().0, versions: app.index.len(), lease_seconds: lease.as_secs_f64() };
+    let now = app.clock.now();
+    let lease = app.index.freshness().lease_until.duration_since(now).as_secs_f64();
+    let gauges = Gauges {
+        revision: app.index.revision().0,
+        versions: app.index.len(),
+        lease_seconds: lease,
+        read_age_seconds: app.config.admission.lease().as_secs_f64() - lease,
+        snapshot_age_seconds: app.keeper.age(now).map(|age| age.as_secs_f64()),
+        hub: app.hub.counters(),
+        floor: app.hub.floor(),
+    };
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render(gauges)).into_response()
 }

@@ -59,7 +59,7 @@ pub struct TestApp {
     failpoints: Arc<dyn Failpoints>,
     client: HttpClient,
     running: Option<Running>,
-    config: fn(&mut Config),
+    config: Box<dyn Fn(&mut Config) + Send + Sync>,
 }
 
 /// Serves the agent's card, and nothing else.
@@ -77,13 +77,14 @@ impl TestApp {
         Self::with(Arc::new(NoFailpoints), |_| {}).await
     }
 
-    pub async fn with(failpoints: Arc<dyn Failpoints>, config: fn(&mut Config)) -> Self {
+    pub async fn with(failpoints: Arc<dyn Failpoints>, config: impl Fn(&mut Config) + Send + Sync + 'static) -> Self {
         let bundle = planning_agent();
         let card = CardServer::of(&bundle).await;
         let clock = Arc::new(ManualClock::new("2026-03-01T00:00:00Z".parse().expect("a time")));
         let candidate = Candidate::honest(clock.clone(), PROFILE);
         let client = HttpClient::for_operator(None).expect("no roots");
         let dir = tempfile::tempdir().expect("a directory");
+        let config = Box::new(config);
         let mut app = Self { dir, clock, candidate, card, bundle, failpoints, client, running: None, config };
         app.boot().await;
         app.prepare().await;
@@ -112,6 +113,21 @@ impl TestApp {
         assert_eq!(answer.0, 200, "{}", answer.1);
         let answer = self.upload(PUBLISHER, self.bundle.to_tar()).await;
         assert_eq!(answer.0, 201, "{}", answer.1);
+    }
+
+    /// A second server beside this one, on the same database, with the same key and a directory of its own.
+    pub async fn replica(&self) -> (Running, TempDir) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let key = "signing-key.pem";
+        std::fs::copy(self.dir.path().join(key), dir.path().join(key)).expect("the key is shared");
+        let mut config = Config { tokens: tokens(), ..Config::embedded(dir.path()) };
+        (self.config)(&mut config);
+        let server = Server::new(config)
+            .clock(self.clock.clone())
+            .entropy(Arc::new(SeededEntropy::new("the second replica")))
+            .harness(harness())
+            .runner(Arc::new(self.candidate.clone()));
+        (server.run().await.expect("starts"), dir)
     }
 
     /// Stops the server and starts it again on the same files.

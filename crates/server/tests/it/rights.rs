@@ -137,6 +137,7 @@ fn shape(template: &str) -> String {
         .replace("/waivers/none", "/waivers/{waiver}")
         .replace("/evidence/none", "/evidence/{evidence}")
         .replace("/webhooks/none", "/webhooks/{webhook}")
+        .replace("/revisions/1/", "/revisions/{revision}/")
 }
 
 #[tokio::test]
