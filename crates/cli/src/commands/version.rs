@@ -11,6 +11,7 @@ use crate::{
     exit::Exit,
 };
 
+mod drift;
 mod follow;
 mod hold;
 mod show;
@@ -28,6 +29,16 @@ pub(crate) enum Version {
     Status(Which),
     /// Explains why a version stands where it stands, and what would move it on
     Explain(Which),
+    /// Shows what routers saw that differs from what was admitted, and what came of it
+    Drift(Which),
+    /// Shows how dispatches went, as routers counted them
+    Outcomes {
+        #[command(flatten)]
+        which: Which,
+        /// From when on (RFC 3339); left out, a day ago
+        #[arg(long, value_name = "TIME")]
+        since: Option<jiff::Timestamp>,
+    },
     /// Asks for the step to CANARY or to ACTIVE; its gate runs first
     Promote {
         #[command(flatten)]
@@ -126,6 +137,8 @@ impl Version {
                 console.result(&explained, show::explained);
                 Ok(Exit::Done)
             }
+            Self::Drift(which) => drift::reports(console, &which).await,
+            Self::Outcomes { which, since } => drift::outcomes(console, &which, since).await,
             Self::Promote { which, why, to, wait } => {
                 let body = json!({"reason": why.reason, "to": to});
                 ask(console, &which, "promote", body, wait).await

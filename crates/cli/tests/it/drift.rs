@@ -18,6 +18,8 @@ use ostiary_server::{Config, RolesOf, Running, Server, TokenConfig, auth::Role};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::run;
+
 const AGENT: &str = "team/agent-fixture-planning";
 const VERSION: &str = "3.4.1";
 const PROFILE: &str = "a2a-jsonrpc-1.0/user/standard";
@@ -225,6 +227,7 @@ async fn an_agent_that_changes_its_card_is_quarantined_and_a_rogue_router_is_not
     };
     site.until("it is verified anew", || async { again().await }).await;
     assert_eq!(site.state().await, "QUARANTINED", "and stays off the road until people release it");
+    people_read_it(&site).await;
     site.stop().await;
 }
 
@@ -241,6 +244,28 @@ async fn an_agent_that_is_away_is_stopped_by_two_routers_and_not_by_one() {
     assert_eq!(site.asked(&admitted).await, "REVALIDATING");
     assert_eq!(site.state().await, "ACTIVE", "and nothing is taken down");
     site.stop().await;
+}
+
+/// The same from the command line.
+async fn people_read_it(site: &Site) {
+    let file = site.folder.path().join("otto.token");
+    std::fs::write(&file, token("otto")).unwrap();
+    let of = ["--agent", AGENT, "--version", VERSION, "--server", &site.server.http_url(), "--token-file"]
+        .map(str::to_owned);
+    let of: Vec<String> = of.into_iter().chain([file.to_str().unwrap().to_owned()]).collect();
+    let ended = async |command: &'static str| {
+        let of = of.clone();
+        let run =
+            move || run(&[&["version", command][..], &of.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+        tokio::task::spawn_blocking(run).await.unwrap()
+    };
+    let drift = ended("drift").await;
+    assert_eq!(drift.code, 0, "{drift:?}");
+    for word in ["router-2", "unfounded", "ostiary-pdp", "quarantined"] {
+        assert!(drift.stdout.contains(word), "{word}: {}", drift.stdout);
+    }
+    let outcomes = ended("outcomes").await;
+    assert!(outcomes.code == 0 && outcomes.stdout.contains("since"), "{outcomes:?}");
 }
 
 fn version() -> String {
