@@ -1,7 +1,9 @@
 //! Watch streams and snapshots.
 //!
 //! A stream is a state that tonic polls: no task and no queue of its own, so that a step goes from the publisher's wake
-//! straight into the connection. What a slow reader has not read yet lies in the scope's ring, shared with all others.
+//! straight into the connection. What a slow reader has not read yet lies in the scope's ring, shared with all others:
+//! it costs nothing to have one. It is cut when it reads on and its next step is gone; one that never does, falls to the
+//! host's keep-alive.
 
 use std::{collections::VecDeque, pin::Pin, sync::Arc, sync::atomic::Ordering, time::Duration};
 
@@ -45,9 +47,7 @@ impl Api {
     pub(super) async fn copy(&self, request: Request<proto::GetSnapshotRequest>) -> Result<SnapshotStream, Status> {
         let (metadata, _, message) = request.into_parts();
         let (scope, caller) = self.may_copy(&metadata, &message.scope)?;
-        let snapshot = self.hub.snapshot(&scope).await?;
-        let head = &snapshot.head;
-        self.hub.watchers.copied(&caller, &scope, (head.revision, head.lease_until));
+        let snapshot = self.hub.snapshot(&scope, &caller).await?;
         let begin = Part::SnapshotBegin(begin(&snapshot));
         let parts = stream::once(async { begin }).chain(stream::unfold(Some(snapshot), |left| async move {
             let mut snapshot = left?;

@@ -72,10 +72,10 @@ impl Hub {
         }
     }
 
-    /// Everything in `scope`, once.
-    pub(crate) async fn snapshot(self: &Arc<Self>, scope: &ViewScope) -> Result<Snapshot, Unavailable> {
+    /// Everything in `scope`, once, for `caller`.
+    pub(crate) async fn snapshot(self: &Arc<Self>, scope: &ViewScope, caller: &str) -> Result<Snapshot, Unavailable> {
         loop {
-            if let Some(snapshot) = self.snapshot_now(&mut self.state(), scope)? {
+            if let Some(snapshot) = self.copy_now(scope, caller)? {
                 return Ok(snapshot);
             }
             self.open(scope).await?;
@@ -102,6 +102,16 @@ impl Hub {
         }
         let start = Start::Snapshot { snapshot: Box::new(snapshot), resync: resume.is_some() };
         Ok(Some((Subscription { live, pulse, next, beat: 0 }, start)))
+    }
+
+    /// Booked under the lock that a proof takes: none can be made between head and booking.
+    fn copy_now(&self, scope: &ViewScope, caller: &str) -> Result<Option<Snapshot>, Unavailable> {
+        let mut state = self.state();
+        let snapshot = self.snapshot_now(&mut state, scope)?;
+        if let Some(Snapshot { head, .. }) = &snapshot {
+            self.watchers.copied(caller, scope, (head.revision, head.lease_until));
+        }
+        Ok(snapshot)
     }
 
     fn snapshot_now(&self, state: &mut State, scope: &ViewScope) -> Result<Option<Snapshot>, Unavailable> {

@@ -1,13 +1,13 @@
 //! A quarantine that is proved: who has applied it, whose lease is over, whom to wait for (L-04).
 
-use ostiary_admission::State;
+use ostiary_admission::{State, wire};
 use ostiary_canon::Revision;
 use ostiary_pdp::Proof;
 use ostiary_proto::admission::v1::{self as proto, Outcome};
 
 use crate::{
     host::{Host, LEASE, as_caller},
-    world::{put, question},
+    world::{put, question, seconds},
 };
 
 async fn host() -> Host {
@@ -124,6 +124,46 @@ async fn an_answer_to_a_question_is_waited_for_as_long_as_it_may_be_used() {
     client.check_admission(as_caller("*", question("other/a", "1"))).await.unwrap();
     host.pass(1);
     assert!(host.hub.proof(revision).is_complete());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answer_slips_between_a_quarantine_and_its_proof() {
+    const ROUNDS: usize = 2_000;
+    let host = host().await;
+    let round = std::sync::Barrier::new(2);
+    let asked = question("acme/a", "1");
+    let (mut slipped, mut allowed) = (0, 0);
+    std::thread::scope(|scope| {
+        let asker = scope.spawn(|| {
+            let query = wire::query_of(&asked);
+            let mut answers = Vec::with_capacity(ROUNDS);
+            for _ in 0..ROUNDS {
+                round.wait();
+                let decision = host.hub.decide(&query, None);
+                answers.push((decision.allows(), decision.revision, decision.valid_until));
+                round.wait();
+            }
+            answers
+        });
+        // Each round has a lease of its own, so that no earlier round's booking stands for it.
+        let proofs: Vec<_> = (0..ROUNDS)
+            .map(|n| {
+                host.publish([put("acme/a", "1", State::Active)]);
+                host.index().extend_lease(host.now() + seconds(LEASE + i64::try_from(n).unwrap()));
+                round.wait();
+                let revision = quarantine(&host);
+                let until = host.hub.proof(revision).answers_until;
+                round.wait();
+                (revision, until)
+            })
+            .collect();
+        for ((allows, decided_at, valid_until), (revision, until)) in asker.join().unwrap().into_iter().zip(proofs) {
+            allowed += usize::from(allows);
+            slipped += usize::from(allows && decided_at < revision && until < Some(valid_until));
+        }
+    });
+    assert_eq!(slipped, 0, "of {allowed} allows");
+    assert!(allowed > 0);
 }
 
 #[tokio::test]
