@@ -3,6 +3,7 @@
 mod ci;
 mod export;
 mod fasta2a;
+mod gateways;
 mod outputs;
 mod own_agent;
 mod postgres;

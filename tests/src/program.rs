@@ -58,7 +58,16 @@ impl Running {
     /// # Errors
     /// When it cannot be started, or prints something else.
     pub fn start(arguments: &[&str]) -> Result<Self> {
+        Self::start_with(arguments, &[])
+    }
+
+    /// The same, with environment variables.
+    ///
+    /// # Errors
+    /// When it cannot be started, or prints something else.
+    pub fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = Command::new(path()?);
+        command.envs(variables.iter().copied());
         command.args(arguments).args(["--format", "json"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("failed to start ostiary")?;
         let printed = child.stdout.take().context("its output is not ours")?;

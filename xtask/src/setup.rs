@@ -10,13 +10,21 @@ use crate::commands::{call, root};
 const PYTHON: &str = "target/targets/python";
 /// Where the JavaScript signer and verifier are installed.
 const JAVASCRIPT: &str = "target/targets/javascript";
+/// Where Envoy is installed, which its package index has as a Python package.
+const ENVOY: &str = "target/targets/envoy";
+/// Where the example clients of `deploy/examples` find what they need.
+const EXAMPLES: &str = "target/targets/examples";
 /// The oldest node that was seen to sign and verify: that of Debian 12.
 const NODE: u32 = 18;
 
 /// Installs what is missing; quick when nothing is.
 pub fn run() -> Result<()> {
+    nginx()?;
     once(PYTHON, "tests/targets/python/requirements.lock", install_python)?;
-    once(JAVASCRIPT, "tests/targets/javascript/package-lock.json", install_javascript)
+    once(ENVOY, "tests/targets/envoy/requirements.lock", install_python)?;
+    once(&format!("{EXAMPLES}/python"), "deploy/examples/python/requirements.lock", install_python)?;
+    once(JAVASCRIPT, "tests/targets/javascript/package-lock.json", install_javascript)?;
+    once(&format!("{EXAMPLES}/typescript"), "deploy/examples/typescript/package-lock.json", install_javascript)
 }
 
 /// Runs `install` unless `folder` was made from this very lock file.
@@ -33,13 +41,26 @@ fn once(folder: &str, lock: &str, install: impl FnOnce(&Path, &Path) -> Result<(
 
 fn install_python(venv: &Path, lock: &Path) -> Result<()> {
     let python = python()?;
-    eprintln!("installing the Python agents into {}", venv.display());
+    eprintln!("installing {} into {}", shown(lock), venv.display());
     let made = call(Command::new(python).args(["-m", "venv", "--clear"]).arg(venv));
     made.context("failed to make a virtual environment (on Debian: apt-get install python3-venv)")?;
     let pip = venv.join("bin/pip");
     let mut command = Command::new(pip);
     command.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"]).arg(lock);
-    call(&mut command).context("failed to install the Python agents; is the package index reachable?")
+    call(&mut command).with_context(|| format!("failed to install {}; is the package index reachable?", shown(lock)))
+}
+
+/// A lock file as a person finds it.
+fn shown(lock: &Path) -> String {
+    lock.strip_prefix(root()).unwrap_or(lock).display().to_string()
+}
+
+/// Checks that the gateway of the tests is there; it is a program of the system, and lies off an ordinary user's PATH.
+fn nginx() -> Result<()> {
+    let folders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/opt/homebrew/bin"];
+    let found = folders.iter().any(|folder| Path::new(folder).join("nginx").is_file());
+    ensure!(found, "nginx is missing; the tests put it in front of an agent (apt-get install nginx-light)");
+    Ok(())
 }
 
 fn python() -> Result<&'static str> {
@@ -60,7 +81,7 @@ fn python() -> Result<&'static str> {
 /// `npm ci` beside a copy of the lock file: packages land under `target/`, and no package runs a script of its own.
 fn install_javascript(folder: &Path, lock: &Path) -> Result<()> {
     node()?;
-    eprintln!("installing the JavaScript signer into {}", folder.display());
+    eprintln!("installing {} into {}", shown(lock), folder.display());
     fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))?;
     for file in [lock.to_owned(), lock.with_file_name("package.json")] {
         let name = file.file_name().context("a file has a name")?;
@@ -68,7 +89,7 @@ fn install_javascript(folder: &Path, lock: &Path) -> Result<()> {
     }
     let mut command = Command::new("npm");
     command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"]).arg(folder);
-    call(&mut command).context("failed to install the JavaScript signer; is the package index reachable?")
+    call(&mut command).with_context(|| format!("failed to install {}; is the package index reachable?", shown(lock)))
 }
 
 /// Checks that node is new enough and npm is there.
