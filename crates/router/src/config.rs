@@ -102,8 +102,8 @@ impl RouterConfig {
             router_id: router_id.into(),
             state_dir: None,
             max_skew: Duration::from_secs(2),
-            // Heartbeats come at least every two seconds; half as much again for a slow link.
-            head_within: Duration::from_secs(3),
+            // Two heartbeats, which come every two seconds.
+            head_within: Duration::from_secs(4),
             silence: Duration::from_secs(6),
             ask_within: Duration::from_millis(50),
             in_flight: InFlight::Drain,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use hashbrown::HashMap;
-use ostiary_admission::{Decision, DecisionReason, Observed, Query, ViewScope};
+use ostiary_admission::{Decision, DecisionReason, Observed, Query, State, ViewScope};
 use tokio::sync::watch;
 
 use crate::config::InFlight;
@@ -27,18 +27,27 @@ pub struct Revoked {
     pub decision: Decision,
 }
 
-/// A question that owns its texts.
-#[derive(Clone, Debug)]
-pub(crate) struct OwnedQuery {
-    agent: Box<str>,
-    version: Box<str>,
-    card_digest: Observed,
-    profile: Option<Box<str>>,
-    contract_digest: Observed,
-    producer_digest: Observed,
-    consumer: Option<Box<str>>,
-    interface: Option<Box<str>>,
-    cohort_key: Option<Box<str>>,
+/// A question that owns its texts. What is left out is never read as "any".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// `namespace/agent`.
+    pub agent: Box<str>,
+    /// The version label.
+    pub version: Box<str>,
+    /// The card that is held.
+    pub card_digest: Observed,
+    /// The profile that would be used.
+    pub profile: Option<Box<str>>,
+    /// The contract that is held.
+    pub contract_digest: Observed,
+    /// The artifact that is seen.
+    pub producer_digest: Observed,
+    /// Who would call.
+    pub consumer: Option<Box<str>>,
+    /// Over which interface.
+    pub interface: Option<Box<str>>,
+    /// What keeps a conversation in one cohort.
+    pub cohort_key: Option<Box<str>>,
 }
 
 /// All dispatches under way, by agent.
@@ -49,7 +58,7 @@ pub(crate) struct UnderWay {
 
 #[derive(Debug)]
 struct Running {
-    query: OwnedQuery,
+    query: Question,
     revoked: watch::Sender<Option<Decision>>,
 }
 
@@ -66,6 +75,18 @@ impl Dispatch {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.running.query.version
+    }
+
+    /// What was asked.
+    #[must_use]
+    pub fn question(&self) -> Query<'_> {
+        self.running.query.query()
+    }
+
+    /// Whether the version was a canary when it was decided.
+    #[must_use]
+    pub fn is_canary(&self) -> bool {
+        self.decision.state == Some(State::Canary)
     }
 
     /// Ends when the version is taken off the road for this dispatch: quarantined, its route disabled by a person, its
@@ -102,7 +123,7 @@ impl Dispatch {
 
 impl UnderWay {
     pub(crate) fn begin(self: &Arc<Self>, query: &Query<'_>, decision: Decision, in_flight: InFlight) -> Dispatch {
-        let running = Arc::new(Running { query: OwnedQuery::of(query), revoked: watch::Sender::new(None) });
+        let running = Arc::new(Running { query: Question::of(query), revoked: watch::Sender::new(None) });
         let mut by_agent = self.by_agent.lock().unwrap_or_else(PoisonError::into_inner);
         let own = by_agent.entry(query.agent.into()).or_default();
         // Swept when the list would grow: the cost is spread over what was added.
@@ -146,10 +167,12 @@ impl UnderWay {
     }
 }
 
-// === impl OwnedQuery ===
+// === impl Question ===
 
-impl OwnedQuery {
-    pub(crate) fn of(query: &Query<'_>) -> Self {
+impl Question {
+    /// Takes a question over.
+    #[must_use]
+    pub fn of(query: &Query<'_>) -> Self {
         Self {
             agent: query.agent.into(),
             version: query.version.into(),
@@ -163,7 +186,9 @@ impl OwnedQuery {
         }
     }
 
-    pub(crate) fn query(&self) -> Query<'_> {
+    /// The question, borrowed: asking it allocates nothing.
+    #[must_use]
+    pub fn query(&self) -> Query<'_> {
         Query {
             agent: &self.agent,
             version: &self.version,

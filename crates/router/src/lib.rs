@@ -10,6 +10,7 @@ mod dispatch;
 mod downstream;
 mod drift;
 mod keeper;
+mod layer;
 mod link;
 mod metrics;
 mod miss;
@@ -25,8 +26,9 @@ mod time;
 mod view;
 
 pub use config::{ConfigError, InFlight, RouterConfig, Token};
-pub use dispatch::{Dispatch, Revoked};
+pub use dispatch::{Dispatch, Question, Revoked};
 pub use downstream::{Downstream, RelayedHead};
+pub use layer::{Admission, AdmissionLayer, Ask, Checked, Severed};
 pub use ostiary_admission::{Decision, DecisionReason, Observed, Outcome, Query, ViewScope};
 pub use ostiary_canon::{Digest, Revision, dsse::Keyring};
 pub use ports::{Entropy, Ports, System, Time};

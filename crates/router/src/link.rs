@@ -158,6 +158,8 @@ impl Link {
     ) -> Option<Ended> {
         let Effects { held, touched, keep, tell, mut send, end, not_understood, ignored } = effects;
         self.count(keep.as_ref(), not_understood, ignored);
+        // Before what is held: whoever waits for that sees the phase that goes with it.
+        self.view.show(self.copy.phase());
         if let Some(held) = held {
             self.view.hold(held);
         }
@@ -227,8 +229,8 @@ impl Link {
     }
 
     fn show(&self) {
-        self.view.hold(self.copy.held());
         self.view.show(self.copy.phase());
+        self.view.hold(self.copy.held());
     }
 
     fn count(&self, keep: Option<&Keep>, not_understood: usize, ignored: bool) {

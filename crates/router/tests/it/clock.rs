@@ -14,6 +14,8 @@ pub const SECOND: i64 = 1_000_000_000;
 pub struct TestTime {
     boot: Arc<AtomicI64>,
     wall_off: Arc<AtomicI64>,
+    /// The machine's own time, for what runs in another process.
+    real: bool,
 }
 
 // === impl TestTime ===
@@ -28,7 +30,15 @@ impl TestTime {
         self.wall_off.store(seconds * SECOND, Ordering::SeqCst);
     }
 
+    pub fn real() -> Self {
+        Self { real: true, ..Self::default() }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "another process reads the machine's clock too")]
     pub fn truth(&self) -> Timestamp {
+        if self.real {
+            return Timestamp::now();
+        }
         Timestamp::from_second(1_767_225_600).unwrap() + SignedDuration::from_nanos(self.boot_nanos())
     }
 }

@@ -116,7 +116,7 @@ impl Plane {
         Self::with_time(TestTime::default()).await
     }
 
-    async fn with_time(time: TestTime) -> Self {
+    pub async fn with_time(time: TestTime) -> Self {
         let key = Arc::new(SigningKey::from_seed([7; 32]));
         let hub = Arc::new(Hub::new(Arc::new(Index::new()), Arc::new(time.clone()), Arc::new(Heads(Arc::clone(&key)))));
         let (told, fed) = (Arc::new(Told::default()), Arc::new(AtomicBool::new(true)));
