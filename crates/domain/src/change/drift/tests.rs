@@ -152,7 +152,7 @@ impl Miniature {
             Step::Look { card } => self.look(card),
             Step::Lift if !self.version.holds.is_empty() => drop(self.version.holds.remove(0)),
             Step::Lift => {}
-            Step::Pass(minutes) => self.now.time = self.now.time + SignedDuration::from_mins(minutes.into()),
+            Step::Pass(minutes) => self.now.time += SignedDuration::from_mins(minutes.into()),
         }
     }
 
