@@ -139,3 +139,109 @@ fn key_set(keys: &Keyring) -> Digest {
     let ids: Vec<String> = keys.trusted().map(|key| key.key_id().to_string()).collect();
     Digest::of(ids.join(" ").as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use ostiary_admission::{
+        AdmissionRecord, Change, Evidence, Index, ProfileGrant, SignatureStatus, State, View as _, ViewScope,
+    };
+    use ostiary_canon::{AgentId, Profile, dsse::SigningKey, intoto::AdmissionClass};
+
+    use super::*;
+    use crate::system::KeySigner;
+
+    /// Eight versions an agent, four profiles each, as a large installation has them.
+    fn record(n: u64) -> AdmissionRecord {
+        let digest = |of: &str| Digest::of(format!("{of} {n}").as_bytes());
+        let grant = |tenant: u64| ProfileGrant {
+            profile: Arc::new(format!("a2a-jsonrpc-1.0/user/tier-{tenant}").parse::<Profile>().expect("a profile")),
+            expires_at: Timestamp::from_second(2_000_000_000).expect("a time"),
+        };
+        AdmissionRecord {
+            agent: AgentId::new(&format!("team-{}", n % 97), &format!("agent-{}", n / 8)).expect("a name"),
+            version: format!("1.{}.0", n % 8).parse().expect("a label"),
+            state: State::Active,
+            canary_weight: 0,
+            evidence: Some(Evidence {
+                card_digest: digest("card"),
+                contract_digest: digest("contract"),
+                producer_digest: digest("producer"),
+                evidence_digest: digest("evidence"),
+                verified_at: Timestamp::from_second(1_700_000_000).expect("a time"),
+                expires_at: Timestamp::from_second(2_000_000_000).expect("a time"),
+                profiles: (0..4).map(grant).collect(),
+                class: AdmissionClass::Full,
+                signature: SignatureStatus::Verified,
+                stale: false,
+                failed: false,
+            }),
+            holds: Box::default(),
+            sunset: None,
+            waived: None,
+            revision: Revision(n + 1),
+        }
+    }
+
+    fn written(versions: u64) -> (tempfile::TempDir, PathBuf, Keyring, Index) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join(FILE);
+        let index = Index::new();
+        index.replace((0..versions).map(|n| Change::Upsert(record(n))), Revision(versions)).expect("new");
+        let key = SigningKey::from_seed([3; 32]);
+        let keys = Keyring::trusting([key.verifying_key()]);
+        let signer = KeySigner::new(key);
+        let audit = Digest::of(b"the chain");
+        write(&path, &index.freeze(), audit, (&keys, &signer), Timestamp::UNIX_EPOCH).expect("written");
+        (dir, path, keys, index)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for versions in [1, 2_000] {
+            let (_dir, path, keys, index) = written(versions);
+            let found = open(&path, &keys).expect("ours").expect("there");
+            assert_eq!((found.claim().revision, found.claim().entries), (Revision(versions), versions));
+            let read = fill(found).expect("whole");
+            let root = |index: &Index| index.freeze().tree(&ViewScope::All).root();
+            assert_eq!((read.len(), root(&read)), (index.len(), root(&index)));
+            assert_eq!(read.freshness().lease_until.max(Timestamp::UNIX_EPOCH), Timestamp::UNIX_EPOCH, "no lease");
+        }
+    }
+
+    #[test]
+    fn claims_of_other_rules_or_keys_are_not_of_today() {
+        let (_dir, path, keys, _) = written(1);
+        let claim = open(&path, &keys).expect("ours").expect("there").claim().clone();
+        assert!(claim.is_of_today(&keys).is_ok());
+        let older = Claim { projection: PROJECTION - 1, ..claim.clone() };
+        assert!(matches!(older.is_of_today(&keys), Err(SnapshotError::Made("other rules"))));
+        let mut more = keys.clone();
+        more.trust(SigningKey::from_seed([4; 32]).verifying_key());
+        assert!(matches!(claim.is_of_today(&more), Err(SnapshotError::Made("other keys"))));
+        let mut revoked = keys;
+        revoked.revoke(SigningKey::from_seed([3; 32]).verifying_key(), Timestamp::UNIX_EPOCH);
+        assert!(matches!(open(&path, &revoked), Err(SnapshotError::Signature(DsseError::Revoked { .. }))));
+    }
+
+    /// `cargo test --release -p ostiary-server --lib -- --ignored --nocapture is_measured`
+    #[test]
+    #[ignore = "a measurement: run it alone, in a release build"]
+    #[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a measurement")]
+    fn filling_is_measured() {
+        for versions in [100_000, 1_000_000] {
+            let began = std::time::Instant::now();
+            let (_dir, path, keys, index) = written(versions);
+            drop(index);
+            let bytes = std::fs::metadata(&path).expect("there").len();
+            println!("{versions}: made and written in {:?}, {bytes} bytes", began.elapsed());
+            for _ in 0..3 {
+                let began = std::time::Instant::now();
+                let read = fill(open(&path, &keys).expect("ours").expect("there")).expect("whole");
+                println!("{versions}: read and verified in {:?}", began.elapsed());
+                assert_eq!(read.len() as u64, versions);
+            }
+        }
+    }
+}

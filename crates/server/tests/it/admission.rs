@@ -318,13 +318,27 @@ async fn check_asks_no_database() {
 }
 
 #[tokio::test]
-async fn health_is_served_beside_the_api() {
+async fn health_says_when_the_view_is_stale_and_when_it_is_fresh_again() {
     let app = TestApp::start().await;
     let channel = tonic::transport::Endpoint::from_shared(app.running().grpc_url()).expect("an address");
     let mut client = HealthClient::new(channel.connect().await.expect("listens"));
     let request = HealthCheckRequest { service: "ostiary.admission.v1.AdmissionService".to_owned() };
-    let answer = client.check(request).await.expect("answers").into_inner();
-    assert_eq!(answer.status(), tonic_health::ServingStatus::Serving.into());
+    let mut news = client.watch(request).await.expect("answers").into_inner();
+    let mut next = async |wanted: tonic_health::ServingStatus| {
+        let news = async { while news.message().await.expect("goes on").expect("open").status != wanted as i32 {} };
+        assert!(tokio::time::timeout(Duration::from_secs(10), news).await.is_ok(), "{wanted} is never said");
+    };
+    let ready = async || app.raw(app.request("GET", ROUTER, "/readyz")).await.status;
+    next(tonic_health::ServingStatus::Serving).await;
+    assert_eq!(ready().await, 200);
+    app.running().cut_database().await;
+    app.clock.advance(SignedDuration::from_secs(15));
+    next(tonic_health::ServingStatus::NotServing).await;
+    assert_eq!(ready().await, 503);
+    // As if the database had been read again.
+    app.app().index.extend_lease(app.now() + SignedDuration::from_secs(15));
+    next(tonic_health::ServingStatus::Serving).await;
+    assert_eq!(ready().await, 200);
 }
 
 #[tokio::test]
