@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use ostiary_tests::{
     program,
-    target::{PythonAgent, free_address, root},
+    target::{SdkAgent, free_address, root},
 };
 use tempfile::TempDir;
 
@@ -107,7 +107,7 @@ fn a_newcomer_gets_from_the_readme_to_a_routers_allow() -> Result<()> {
     let blocks = blocks()?;
     let [agent, serve, steps] = blocks.as_slice() else { anyhow::bail!("expected three blocks: {blocks:#?}") };
     ensure!(agent.contains(&format!("{SCRIPT} --port 9000")), "the README starts another agent: {agent}");
-    let running = PythonAgent::start(SCRIPT, &[])?;
+    let running = SdkAgent::python(SCRIPT, &[])?;
     let terminal = Terminal::open()?;
     let serve = serve.split(" #").next().unwrap_or(serve).trim();
     let _served = terminal.serve(serve)?;
@@ -125,7 +125,7 @@ fn a_newcomer_gets_from_the_readme_to_a_routers_allow() -> Result<()> {
 fn a_namespace_that_is_none_for_development_is_told_how_to_become_one() -> Result<()> {
     let blocks = blocks()?;
     let [_, _, steps] = blocks.as_slice() else { anyhow::bail!("expected three blocks: {blocks:#?}") };
-    let running = PythonAgent::start(SCRIPT, &[])?;
+    let running = SdkAgent::python(SCRIPT, &[])?;
     let terminal = Terminal::open()?;
     let _served = terminal.serve("ostiary serve")?;
     let steps = steps.replace(README_ADDRESS, &running.address().to_string());

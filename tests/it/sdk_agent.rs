@@ -1,5 +1,5 @@
-//! An ordinary agent on the official Python SDK, which knows nothing of Ostiary: the honest one passes, and each lie of
-//! a proxy in front of it is caught with layer and code (C-01, I-02, I-03, I-09, S-03, T-02, T-05, T-06, T-07, E-03).
+//! Ordinary agents on the official Python and JavaScript SDKs, which know nothing of Ostiary: the honest one passes, and each lie of
+//! a proxy in front of one is caught with layer and code (C-01, I-02, I-03, I-09, S-03, T-02, T-05, T-06, T-07, E-03).
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use anyhow::Result;
 use ostiary_lab::proxy::{Lie, LyingProxy, Options, Policy, Upstream};
 use ostiary_tests::{
     model::{caught, failures},
+    target::root,
     world::World,
 };
 use serde_json::{Value, json};
@@ -42,6 +43,27 @@ fn the_honest_open_agent_passes_each_gate() -> Result<()> {
             assert_eq!(layer(&report, name), "PASS", "{gate}: {report:#}");
         }
         assert_eq!(failures(&report), []);
+    }
+    Ok(())
+}
+
+/// The other official SDK: honest as well, and its row on the page is what the run says.
+#[test]
+fn the_honest_javascript_agent_passes() -> Result<()> {
+    let world = World::javascript()?;
+    let (code, report) = world.verify(world.address(), &[])?;
+    assert_eq!((code, failures(&report)), (0, vec![]), "{report:#}");
+    let page = std::fs::read_to_string(root().join("docs/targets.md"))?;
+    let told = ["declaration", "schema", "protocol", "authorization"]
+        .map(|name| layer(&report, name).as_str().unwrap_or("not asked for").to_owned())
+        .join(" | ");
+    let row = page.lines().find(|line| line.contains("`@a2a-js/sdk`")).unwrap_or_default();
+    assert!(row.ends_with(&format!("| {told} |")), "the page says `{row}`, the run says `{told}`");
+    // what only warns is explained, too
+    let section = page.split("\n## ").find(|s| s.starts_with("@a2a-js/sdk")).unwrap_or_default();
+    for finding in report["findings"].as_array().into_iter().flatten().filter(|f| f["verdict"] == "FAIL") {
+        let code = finding["reason_code"].as_str().unwrap_or_default();
+        assert!(section.contains(&format!("`{code}`")) || code.starts_with("INTERFACE_URL_"), "{code}: {report:#}");
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! What the end-to-end tests stand on: agents of other people, the `ostiary` binary, and the model of the verdicts that
-//! each agent must get. Knows every crate; no crate knows it. Start with [`target::PythonAgent`] and [`program`].
+//! each agent must get. Knows every crate; no crate knows it. Start with [`target::SdkAgent`] and [`program`].
 
 pub mod gateway;
 pub mod model;

@@ -16,30 +16,44 @@ const READY: Duration = Duration::from_secs(90);
 /// Where an A2A agent serves its card.
 const CARD: &str = "/.well-known/agent-card.json";
 
-/// An agent of `tests/targets/python`; stopped when dropped.
-pub struct PythonAgent {
+/// An agent of `tests/targets`; stopped when dropped.
+pub struct SdkAgent {
     process: Child,
     address: SocketAddr,
 }
 
-// === impl PythonAgent ===
+// === impl SdkAgent ===
 
-impl PythonAgent {
-    /// Starts `script` on a free port of the loopback interface and waits until it serves its card.
+impl SdkAgent {
+    /// Starts `script` of `tests/targets/python` on a free port of the loopback interface and waits until it serves its
+    /// card.
     ///
     /// # Errors
     /// When the agents are not installed (`cargo xtask setup`), or this one does not come up.
-    pub fn start(script: &str, arguments: &[&str]) -> Result<Self> {
+    pub fn python(script: &str, arguments: &[&str]) -> Result<Self> {
         let python = root().join("target/targets/python/bin/python");
         ensure!(python.is_file(), "the Python agents are not installed: run `cargo xtask setup`");
+        Self::start(Command::new(python).arg(root().join("tests/targets/python").join(script)), arguments)
+    }
+
+    /// The same for `tests/targets/javascript`.
+    ///
+    /// # Errors
+    /// When the SDK is not installed (`cargo xtask setup`), or the agent does not come up.
+    pub fn javascript(script: &str, arguments: &[&str]) -> Result<Self> {
+        let sdk = root().join("target/targets/javascript/node_modules/@a2a-js/sdk");
+        ensure!(sdk.is_dir(), "the JavaScript SDK is not installed: run `cargo xtask setup`");
+        Self::start(Command::new("node").arg(root().join("tests/targets/javascript").join(script)), arguments)
+    }
+
+    fn start(program: &mut Command, arguments: &[&str]) -> Result<Self> {
         let address = free_address()?;
-        let process = Command::new(python)
-            .arg(root().join("tests/targets/python").join(script))
+        let process = program
             .args(["--port", &address.port().to_string()])
             .args(arguments)
             .stdin(Stdio::null())
             .spawn()
-            .with_context(|| format!("failed to start {script}"))?;
+            .with_context(|| format!("failed to start {program:?}"))?;
         let mut agent = Self { process, address };
         agent.wait()?;
         Ok(agent)
@@ -67,7 +81,7 @@ impl PythonAgent {
     }
 }
 
-impl Drop for PythonAgent {
+impl Drop for SdkAgent {
     fn drop(&mut self) {
         // Both fail only when the process is gone already, which is what is wanted.
         let _ = self.process.kill();

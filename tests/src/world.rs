@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     program,
-    target::{PythonAgent, root},
+    target::{SdkAgent, root},
 };
 
 /// Where the cards of the test agents say that they are; connections are led to the agent, or to a proxy before it.
@@ -30,7 +30,7 @@ const SEED: [u8; 32] = [7; 32];
 
 /// A running agent with its bundle and the folder that its environments are written to.
 pub struct World {
-    agent: PythonAgent,
+    agent: SdkAgent,
     folder: TempDir,
     bundle: PathBuf,
     protected: bool,
@@ -45,7 +45,7 @@ impl World {
     /// When it does not come up.
     pub fn open() -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder")?;
-        let agent = PythonAgent::start("text_statistics_agent.py", &["--public-url", &url("/rpc")])?;
+        let agent = SdkAgent::python("text_statistics_agent.py", &["--public-url", &url("/rpc")])?;
         let bundle = layered(folder.path(), &["text-statistics"])?;
         Ok(Self { agent, folder, bundle, protected: false })
     }
@@ -61,7 +61,7 @@ impl World {
         fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
         let keys = keys.to_str().context("the folder's name is not UTF-8")?;
         let arguments = ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
-        let agent = PythonAgent::start("text_statistics_agent.py", &arguments)?;
+        let agent = SdkAgent::python("text_statistics_agent.py", &arguments)?;
         let bundle = layered(folder.path(), &["text-statistics", "text-statistics-protected"])?;
         fs::remove_file(bundle.join("authorization.yaml")).context("failed to take back `public: true`")?;
         Ok(Self { agent, folder, bundle, protected: true })
@@ -73,8 +73,19 @@ impl World {
     /// When it does not come up.
     pub fn fasta2a() -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder")?;
-        let agent = PythonAgent::start("fasta2a_agent.py", &["--public-url", &url("/")])?;
+        let agent = SdkAgent::python("fasta2a_agent.py", &["--public-url", &url("/")])?;
         let bundle = layered(folder.path(), &["text-statistics", "fasta2a"])?;
+        Ok(Self { agent, folder, bundle, protected: false })
+    }
+
+    /// The text statistics agent on the official JavaScript SDK, open to everybody.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn javascript() -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &["--public-url", &url("/rpc")])?;
+        let bundle = layered(folder.path(), &["text-statistics", "javascript"])?;
         Ok(Self { agent, folder, bundle, protected: false })
     }
 

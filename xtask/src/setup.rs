@@ -8,7 +8,7 @@ use crate::commands::{call, root};
 
 /// Where the Python agents and verifiers are installed.
 const PYTHON: &str = "target/targets/python";
-/// Where the JavaScript signer and verifier are installed.
+/// Where the JavaScript agent, signer and verifier are installed.
 const JAVASCRIPT: &str = "target/targets/javascript";
 /// Where Envoy is installed, which its package index has as a Python package.
 const ENVOY: &str = "target/targets/envoy";

@@ -105,6 +105,9 @@ pub enum State {
         admitted: Admitted,
         /// Until when registered production consumers are still served.
         sunset: Option<Timestamp>,
+        /// Whether it was QUARANTINED when it was retired: then no namespace on trial lets it through either.
+        #[serde(default)]
+        quarantined: bool,
         /// Why.
         reason: String,
         /// Who.

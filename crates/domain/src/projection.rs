@@ -22,7 +22,7 @@ pub fn project(version: &Version, signature: SignatureStatus) -> AdmissionRecord
         state,
         canary_weight,
         evidence: version.state.admitted().map(|admitted| evidence(version, admitted, signature)),
-        holds: version.holds.iter().map(hold).collect(),
+        holds: version.holds.iter().map(hold).chain(kept_off(&version.state)).collect(),
         // Nobody is registered as a consumer yet, so a sunset serves nobody: the empty list denies.
         sunset: sunset.map(|until| Box::new(Sunset { until, consumers: Box::default() })),
         waived: version.state.admitted().and_then(|admitted| waived(&admitted.authorization)),
@@ -81,6 +81,18 @@ fn fails_everywhere(version: &Version) -> bool {
     })
 }
 
+/// What was taken off the road stays off it: to retire it must not turn a denial in every mode into one that a namespace
+/// on trial only counts.
+fn kept_off(state: &State) -> Option<admission::Hold> {
+    let retired = matches!(state, State::Deprecated { quarantined: true, .. });
+    let stop = admission::Hold {
+        kind: admission::HoldKind::RouteDisabled,
+        scope: admission::Scope::All,
+        by_person: true,
+    };
+    retired.then_some(stop)
+}
+
 fn hold(hold: &Hold) -> admission::Hold {
     let kind = match hold.kind {
         HoldKind::RouteDisabled => admission::HoldKind::RouteDisabled,
@@ -106,6 +118,7 @@ mod tests {
     use super::project;
     use crate::{
         hold::{Hold, HoldKind, Scope},
+        lifecycle::State,
         names::{EvidenceId, HoldId},
         sample::{self, authorization, judge, moment, profile, states, subject},
         version::Version,
@@ -122,6 +135,20 @@ mod tests {
             let record = project(&sample::version("1.0.0", state), SignatureStatus::Verified);
             assert_eq!((record.state.as_str(), record.evidence.is_some()), (name.as_str(), admitted));
             assert_eq!(record.canary_weight > 0, name == crate::StateName::Canary);
+        }
+    }
+
+    /// L-08, L-10: retired out of QUARANTINED, it denies in every mode; retired from the road, a trial lets it through.
+    #[test]
+    fn what_was_quarantined_denies_in_every_mode_after_its_retirement() {
+        for (quarantined, holds) in [(true, 1), (false, 0)] {
+            let mut retired = states("1.0.0").pop().expect("the last state");
+            match &mut retired {
+                State::Deprecated { quarantined: flag, .. } => *flag = quarantined,
+                other => panic!("the last state is DEPRECATED, not {other:?}"),
+            }
+            let record = project(&sample::version("1.0.0", retired), SignatureStatus::Verified);
+            assert_eq!(record.holds.iter().filter(|hold| hold.by_person).count(), holds);
         }
     }
 

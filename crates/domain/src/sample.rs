@@ -163,7 +163,7 @@ pub fn states(label: &str) -> Vec<State> {
             since,
         },
         State::Rejected { cause: Rejection::Withdrawal { who: by.clone(), reason: reason.clone() }, since },
-        State::Deprecated { admitted, sunset: None, reason, by, since },
+        State::Deprecated { admitted, sunset: None, quarantined: false, reason, by, since },
     ]
 }
 

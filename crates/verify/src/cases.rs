@@ -138,7 +138,7 @@ fn document(facts: &Facts<'_>, case: &Case) -> Vec<EventRef> {
 const fn spec(id: &'static str, summary: &'static str, layer: Layer, liar: &'static str) -> CheckSpec {
     CheckSpec {
         id,
-        version: 1,
+        version: 2,
         summary,
         layer,
         gate: layer.blocks(),

@@ -5,6 +5,6 @@ import { webcrypto } from 'node:crypto';
 // Node 18, which is what Debian 12 has, keeps it out of sight.
 globalThis.crypto ??= webcrypto;
 
-const installed = new URL('../../../target/targets/javascript/node_modules/', import.meta.url);
+export const installed = new URL('../../../target/targets/javascript/node_modules/', import.meta.url);
 
 export const sdk = await import(new URL('@a2a-js/sdk/dist/index.js', installed));

@@ -129,7 +129,9 @@ fn leave(admitted: Admitted, was: AdmittedState, event: Event, at: Moment) -> Mo
     match event {
         Event::Quarantined { reason, by } => Ok(State::Quarantined { admitted, was, reason, by, since: at }),
         Event::Deprecated { sunset, .. } if sunset.is_some_and(|end| end <= at.time) => Err(Refused::SunsetPast),
-        Event::Deprecated { sunset, reason, by } => Ok(State::Deprecated { admitted, sunset, reason, by, since: at }),
+        Event::Deprecated { sunset, reason, by } => {
+            Ok(State::Deprecated { admitted, sunset, quarantined: false, reason, by, since: at })
+        }
         _ => Err(Refused::NoEdge),
     }
 }
@@ -160,7 +162,7 @@ pub(super) fn quarantined(now: InQuarantine, event: Event, at: Moment) -> Moved 
         }
         Event::Deprecated { sunset: Some(_), .. } => Err(Refused::SunsetInQuarantine),
         Event::Deprecated { sunset: None, reason, by } => {
-            Ok(State::Deprecated { admitted, sunset: None, reason, by, since: at })
+            Ok(State::Deprecated { admitted, sunset: None, quarantined: true, reason, by, since: at })
         }
         _ => Err(Refused::NoEdge),
     }

@@ -149,8 +149,16 @@ fn findings_of(facts: &Facts<'_>, check: &dyn Check) -> Vec<Finding> {
 
 /// One finding for all that the checks say: the worst of them, with its evidence.
 fn summary(facts: &Facts<'_>, findings: &[Finding]) -> Finding {
-    let worst = findings.iter().map(|f| f.verdict.outcome()).reduce(Outcome::worst);
-    let deciding: Vec<&Finding> = findings.iter().filter(|f| Some(f.verdict.outcome()) == worst).collect();
+    // a check that only warns has found another reading of the specification, and the negative was refused by that
+    let warns = |f: &&Finding| f.severity != Severity::Error && f.verdict.outcome() == Outcome::Fail;
+    let counted = || findings.iter().filter(|f| !warns(f));
+    let worst = counted().map(|f| f.verdict.outcome()).reduce(Outcome::worst);
+    let deciding: Vec<&Finding> = counted().filter(|f| Some(f.verdict.outcome()) == worst).collect();
+    let warned: Vec<EventRef> = findings.iter().filter(warns).flat_map(events).collect();
+    if matches!(worst, None | Some(Outcome::Pass)) && !warned.is_empty() {
+        let cited = deciding.iter().flat_map(|f| events(f)).chain(warned).collect();
+        return facts.pass(cited).with_message("the negative is caught, by another reading of the specification");
+    }
     let cited: Vec<EventRef> = deciding.iter().flat_map(|f| events(f)).collect();
     let Some(first) = deciding.first() else {
         return facts.inconclusive(ReasonCode::ScenarioNotRun, "check", "no check judged it for this profile");
