@@ -103,10 +103,26 @@ pub fn bench(arguments: &[String]) -> Result<()> {
     call(cargo(&["run", "--release", "--package", "ostiary-bench", "--"]).args(arguments))
 }
 
+/// The packages that hold properties: readers of cards, bundles, snapshots and envelopes, and what decides.
+const PROPERTIES: [&str; 8] = [
+    "ostiary-canon",
+    "ostiary-protocol",
+    "ostiary-contract",
+    "ostiary-verify",
+    "ostiary-admission",
+    "ostiary-domain",
+    "ostiary-drivers",
+    "ostiary-router",
+];
+
 /// Properties with many cases, end-to-end tests many times.
 pub fn soak(cases: u32, repeats: u32) -> Result<()> {
     setup::run()?;
-    call(cargo(&["test", "--workspace", "--lib"]).env("PROPTEST_CASES", cases.to_string()))?;
+    for package in PROPERTIES {
+        // the properties over bytes stand beside the library as often as in it
+        let mut run = cargo(&["test", "--package", package, "--lib", "--tests"]);
+        call(run.env("PROPTEST_CASES", cases.to_string()))?;
+    }
     for round in 1..=repeats {
         eprintln!("== end to end, round {round} of {repeats}");
         call(&mut cargo(&["test", "--package", "ostiary-tests"]))?;

@@ -85,11 +85,8 @@ fn fails_everywhere(version: &Version) -> bool {
 /// on trial only counts.
 fn kept_off(state: &State) -> Option<admission::Hold> {
     let retired = matches!(state, State::Deprecated { quarantined: true, .. });
-    let stop = admission::Hold {
-        kind: admission::HoldKind::RouteDisabled,
-        scope: admission::Scope::All,
-        by_person: true,
-    };
+    let stop =
+        admission::Hold { kind: admission::HoldKind::RouteDisabled, scope: admission::Scope::All, by_person: true };
     retired.then_some(stop)
 }
 

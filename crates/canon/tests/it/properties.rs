@@ -4,6 +4,7 @@ use ostiary_canon::{
     dsse::{Envelope, Keyring, SigningKey},
     intoto::{Authorization, Statement, TestResult},
     json::{self, Limits},
+    sigstore,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
@@ -80,6 +81,33 @@ proptest! {
         let envelope = Envelope::parse(key.sign(&kind, payload.clone()).to_json().as_bytes()).unwrap();
         let verified = Keyring::trusting([key.verifying_key()]).verify(&envelope).unwrap();
         prop_assert_eq!((verified.payload(), verified.payload_type()), (&payload[..], &*kind));
+    }
+
+    #[test]
+    fn any_bytes_are_no_envelope(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+        prop_assert!(Envelope::parse(&bytes).is_err());
+        prop_assert!(sigstore::Bundle::parse(&bytes).is_err());
+    }
+
+    #[test]
+    fn a_damaged_envelope_is_refused_or_says_what_was_signed(at in any::<prop::sample::Index>(), byte: u8, cut: bool) {
+        let key = SigningKey::from_seed([1; 32]);
+        let signed = key.sign("text/plain", &b"what was signed"[..]);
+        let bundle = sigstore::Bundle::of(&signed).remove(0).to_json();
+        for (n, text) in [signed.to_json(), bundle].into_iter().enumerate() {
+            let mut bytes = text.into_bytes();
+            let at = at.index(bytes.len());
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            let read = if n == 0 {
+                Envelope::parse(&bytes).ok()
+            } else {
+                sigstore::Bundle::parse(&bytes).ok().map(|bundle| bundle.envelope().clone())
+            };
+            let verified = read.and_then(|read| Keyring::trusting([key.verifying_key()]).verify(&read).ok());
+            if let Some(verified) = verified {
+                prop_assert_eq!((verified.payload(), verified.payload_type()), (&b"what was signed"[..], "text/plain"));
+            }
+        }
     }
 
     #[test]

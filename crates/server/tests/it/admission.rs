@@ -251,6 +251,21 @@ async fn persons_hold_denies_on_trial_also_off_the_road() {
     assert_eq!(decision.outcome(), Outcome::Deny, "{decision:?}");
 }
 
+/// L-08, L-10: to retire what was taken off the road does not put it back for a namespace on trial.
+#[tokio::test]
+async fn what_was_quarantined_denies_on_trial_after_its_retirement() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let observe = json!({"mode": "observe", "until": "2026-03-10T00:00:00Z", "reason": "first weeks"});
+    assert_eq!(app.put(ADMIN, "/api/v1/namespaces/acme", &observe).await.0, 200);
+    app.act("quarantine").await;
+    let reason = json!({"reason": "it is not coming back"});
+    let deprecate = format!("{AGENT}/versions/{VERSION}/deprecate");
+    assert_eq!(app.post(OPERATOR, &deprecate, &reason).await.0, 200);
+    let decision = app.check(app.question().await).await;
+    assert_eq!(decision.outcome(), Outcome::Deny, "{decision:?}");
+}
+
 /// L-04, L-10: who may only publish ends no quarantine, and a new try shakes off no person's hold.
 #[tokio::test]
 async fn publisher_gets_round_neither_a_quarantine_nor_a_persons_hold() {

@@ -5,6 +5,7 @@ mod admission;
 mod app;
 mod bad_input;
 mod candidate;
+mod declarations;
 mod drift;
 mod evidence;
 mod explain;

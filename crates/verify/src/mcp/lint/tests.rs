@@ -169,7 +169,19 @@ proptest! {
 
     #[test]
     fn any_bytes_give_a_report(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert!(!lint(&bytes, None).issues.is_empty() || !bytes.is_empty());
+        let found = lint(&bytes, None);
+        prop_assert!(!found.is_list() && found.issues.len() == 1);
+    }
+
+    #[test]
+    fn a_snapshot_cut_or_changed_anywhere_gives_one_report(at in any::<prop::sample::Index>(), byte: u8, cut: bool) {
+        let tool = json!({"name": "a", "description": "d", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}});
+        let mut bytes = json!({"tools": [tool]}).to_string().into_bytes();
+        let at = at.index(bytes.len());
+        if cut { bytes.truncate(at) } else { bytes[at] = byte }
+        let found = lint(&bytes, None);
+        prop_assert!(found.is_list() || found.issues.len() == 1);
+        prop_assert_eq!(found.verdict() == Outcome::Fail, found.issues.iter().any(Issue::fails));
     }
 
     #[test]
