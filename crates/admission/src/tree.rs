@@ -133,18 +133,17 @@ impl Default for Tree {
 impl FromIterator<(ShardNumber, Digest)> for Tree {
     /// Builds a tree from all leaves of a scope, in any order.
     fn from_iter<I: IntoIterator<Item = (ShardNumber, Digest)>>(leaves: I) -> Self {
+        let mut leaves: Vec<_> = leaves.into_iter().collect();
+        leaves.sort_unstable();
         let mut tree = Self::new();
-        for (shard, leaf) in leaves {
-            let (group, within) = (shard.index() / FAN, shard.index() % FAN);
+        tree.len = leaves.len();
+        // Shard by shard, so that each gets a list of exactly its size and none is left behind half empty.
+        for own in leaves.chunk_by(|one, other| one.0 == other.0) {
+            let (group, within) = (own[0].0.index() / FAN, own[0].0.index() % FAN);
             let place = tree.groups[group].get_or_insert_with(Group::empty);
-            place.shards[within].leaves.push(leaf);
+            place.shards[within].leaves = own.iter().map(|(_, leaf)| *leaf).collect();
             place.dirty |= 1 << within;
             tree.dirty |= 1 << group;
-            tree.len += 1;
-        }
-        for shard in tree.groups.iter_mut().flatten().flat_map(|group| &mut group.shards) {
-            shard.leaves.sort_unstable();
-            shard.leaves.shrink_to_fit();
         }
         tree
     }
