@@ -239,9 +239,8 @@ impl Hub {
 
     /// One look at what is due; [`Hub::run`] looks ten times a second.
     pub fn tick(&self) {
-        let moment = self.moment();
         let mut state = self.state();
-        let moment = Moment { revision: self.index.revision(), ..moment };
+        let moment = self.moment();
         state.channels.retain(|_, channel| channel.tick(&*self.heads, moment));
         drop(state);
         self.watchers.forget_lapsed(moment.now);
@@ -287,13 +286,12 @@ impl Hub {
         replace: impl FnOnce(&Index) -> Result<Published, PublishError>,
     ) -> Result<Published, PublishError> {
         let mut state = self.state();
-        let from = self.index.revision();
         let published = replace(&self.index)?;
         state.frozen = None;
         state.journal = None;
         let moment = self.moment();
-        // Everything may have changed: whoever was answered may use that until the lease ends.
-        state.history.add((from, moment.revision), None, (moment.lease_until, moment.lease_until));
+        // Everything may have changed, at any revision: whoever was answered may use that until the lease ends.
+        state.history.add((Revision(0), moment.revision), None, (moment.lease_until, moment.lease_until));
         if !state.channels.is_empty() {
             let frozen = self.index.freeze();
             for (scope, channel) in &mut state.channels {
