@@ -38,3 +38,8 @@ pub use status::{Phase, ScopeStatus, Status};
 pub use time::{Bounds, Echoed, Range};
 pub use tonic::transport::Endpoint;
 pub use view::Trouble;
+
+/// The page for people, whose example is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/router-library.md")]
+struct Page;

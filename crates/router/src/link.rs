@@ -111,7 +111,7 @@ impl Link {
 
     async fn connection(&mut self) -> Ended {
         let (outgoing, requests) = mpsc::channel(OUTGOING);
-        // a new stream knows of no acknowledgement
+        // A new stream knows of no acknowledgement.
         (self.applied, self.acknowledged) = (Revision(0), Revision(0));
         let effects = self.copy.open(self.boot());
         if let Some(ended) = self.perform(effects, &outgoing).await {
@@ -173,7 +173,6 @@ impl Link {
         if self.copy.in_step() {
             self.failures = 0;
         }
-        self.view.show(self.copy.phase());
         self.tell(tell);
         for message in self.with_followers(send) {
             let request = wire::WatchAdmissionsRequest { message: Some(message) };
@@ -219,7 +218,8 @@ impl Link {
                     if let Some(held) = effects.held {
                         self.view.hold(held);
                     }
-                    if let Some(fault) = effects.end {
+                    // There is nobody yet who could be silent.
+                    if let Some(fault) = effects.end.filter(|fault| *fault != Fault::Silent) {
                         self.surroundings.metrics.fault(&fault);
                         self.show();
                     }
