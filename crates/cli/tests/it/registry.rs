@@ -112,11 +112,24 @@ fn from_a_bundle_to_a_routers_answer_and_off_the_road_again() {
     let id = hold.json()["holds"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(site.act("otto", &["version", "hold", "lift", "--id", &id, "--reason", "it was nothing"]).code, 0);
     assert_eq!(site.check(card, PROFILE), (0, "ALLOWED".to_owned()));
-    assert_eq!(site.act("otto", &["version", "quarantine", "--reason", "an incident"]).code, 0);
+    quarantine_is_proved(&site);
     assert_eq!(site.check(card, PROFILE), (1, "QUARANTINED".to_owned()));
 
     proof_is_verified_by_oneself(&site);
     refusals_have_their_exit_codes(&site);
+}
+
+/// L-04: an answer that was given just before may be used for a lease; until then there is no proof, and then there is.
+fn quarantine_is_proved(site: &Site) {
+    let quarantined = site.act("otto", &["version", "quarantine", "--reason", "an incident", "--wait", "0"]);
+    let said = quarantined.json();
+    assert_eq!((quarantined.code, &said["proof"]["proved"]), (3, &json!(false)), "{said:#}");
+    assert!(said["proof"]["answers_until"].is_string(), "{said:#}");
+    let revision = said["revision"].to_string();
+    let proof = site.done("otto", &["revision", "applied", &revision, "--wait"]);
+    assert_eq!((&proof["proved"], &proof["pending"]), (&json!(true), &json!(0)), "{proof:#}");
+    assert_eq!(site.as_("paula", &["revision", "applied", &revision]).code, 1, "not a publisher's business");
+    assert_eq!(site.as_("otto", &["revision", "applied", "999999"]).code, 2, "there is none");
 }
 
 fn proof_is_verified_by_oneself(site: &Site) {
