@@ -47,8 +47,9 @@ fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
 
 /// All tests, or those whose name contains `filter`.
 pub fn tests(filter: Option<&str>) -> Result<()> {
-    // The end-to-end tests start this binary, as a user would.
+    // The end-to-end tests start these, as a user would.
     call(&mut cargo(&["build", "--quiet", "--package", "ostiary-cli"]))?;
+    call(&mut cargo(&["build", "--quiet", "--package", "ostiary-router", "--example", "checking_proxy"]))?;
     let nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|out| out.status.success());
     let mut run = if nextest {
         cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "slow"])

@@ -41,7 +41,7 @@ class Verdict:
 
 
 class Admissions:
-    """A connection to whoever decides: `127.0.0.1:7434`, or `unix:/run/ostiary/admission.sock`."""
+    """A connection to whoever decides: `127.0.0.1:8431`, or `unix:/run/ostiary/admission.sock`."""
 
     def __init__(self, target: str, token: str | None = None, patience: float = PATIENCE_SECONDS):
         self._channel = grpc.insecure_channel(target)

@@ -1,6 +1,6 @@
 """Prints the decision about one dispatch, and again each time it changes.
 
-    python watch_outcome.py --target 127.0.0.1:7434 --agent acme/text --version 1.0.0 \
+    python watch_outcome.py --target 127.0.0.1:8431 --agent acme/text --version 1.0.0 \
         --card-digest sha256:… --profile a2a-jsonrpc-1.0
 
 Never goes back in time: each question asks for a view no older than the last answer's. Ends with 1 on the first denial
@@ -36,7 +36,7 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="127.0.0.1:7434")
+    parser.add_argument("--target", default="127.0.0.1:8431")
     parser.add_argument("--token-env", default="OSTIARY_TOKEN", help="variable with the token; a sidecar asks for none")
     for name in ("--agent", "--version", "--card-digest", "--profile"):
         parser.add_argument(name, required=True)

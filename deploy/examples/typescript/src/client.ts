@@ -49,7 +49,7 @@ const ALLOWING: ReadonlySet<DecisionReason> = new Set([
   DecisionReason.DECISION_REASON_ALLOWED_WOULD_DENY,
 ]);
 
-/** A connection to whoever decides: `127.0.0.1:7434`, or `unix:/run/ostiary/admission.sock`. */
+/** A connection to whoever decides: `127.0.0.1:8431`, or `unix:/run/ostiary/admission.sock`. */
 export class Admissions {
   readonly #client: AdmissionServiceClient;
   readonly #metadata = new Metadata();

@@ -1,6 +1,6 @@
 // Prints the decision about one dispatch, and again each time it changes:
 //
-//   node dist/src/watch-outcome.js --target 127.0.0.1:7434 --agent acme/text --version 1.0.0 \
+//   node dist/src/watch-outcome.js --target 127.0.0.1:8431 --agent acme/text --version 1.0.0 \
 //       --card-digest sha256:… --profile a2a-jsonrpc-1.0
 //
 // Never goes back in time: each question asks for a view no older than the last answer's. Ends with 1 on the first denial
@@ -12,7 +12,7 @@ import { Admissions, holds } from './client.js';
 
 const { values } = parseArgs({
   options: {
-    target: { type: 'string', default: '127.0.0.1:7434' },
+    target: { type: 'string', default: '127.0.0.1:8431' },
     'token-env': { type: 'string', default: 'OSTIARY_TOKEN' },
     agent: { type: 'string' },
     version: { type: 'string' },
