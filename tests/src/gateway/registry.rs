@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{
     program::{self, Running},
-    target::{PythonAgent, get, root},
+    target::{SdkAgent, get, root},
 };
 
 /// The agent.
@@ -25,7 +25,7 @@ const CALLERS: [(&str, &str, &str); 3] = [("admin", "admin", "*"), ("router", "r
 
 /// A control plane with one admitted agent.
 pub struct Registry {
-    agent: PythonAgent,
+    agent: SdkAgent,
     server: Running,
     folder: TempDir,
     /// Of the agent's card.
@@ -45,12 +45,20 @@ impl Registry {
     /// # Errors
     /// When any of it fails.
     pub fn start() -> Result<Self> {
-        let agent = PythonAgent::start(SCRIPT, &[])?;
-        let folder = TempDir::new().context("failed to make a folder")?;
-        let server = serve(&folder)?;
-        let mut registry = Self { agent, server, folder, digest: String::new() };
+        let mut registry = Self::bare()?;
         registry.admit()?;
         Ok(registry)
+    }
+
+    /// Starts agent and control plane, which knows nothing of it.
+    ///
+    /// # Errors
+    /// When any of it fails.
+    pub fn bare() -> Result<Self> {
+        let agent = SdkAgent::python(SCRIPT, &[])?;
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let server = serve(&folder)?;
+        Ok(Self { agent, server, folder, digest: String::new() })
     }
 
     /// Where the agent listens.
