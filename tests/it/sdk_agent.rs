@@ -12,6 +12,8 @@ use ostiary_tests::{
 };
 use serde_json::{Value, json};
 
+mod bindings;
+
 /// The lies that an agent with streaming and credentials can be made to tell by what stands before it.
 const LIES: [Lie; 13] = [
     Lie::ReopenTerminal,

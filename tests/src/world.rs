@@ -13,11 +13,14 @@ use tempfile::TempDir;
 
 use crate::{
     program,
-    target::{SdkAgent, root},
+    target::{SdkAgent, free_address, root},
 };
 
 /// Where the cards of the test agents say that they are; connections are led to the agent, or to a proxy before it.
 pub const DECLARED: &str = "text.example.test:8080";
+
+/// Where the card of the agent with three bindings says that it speaks gRPC.
+pub const DECLARED_GRPC: &str = "text.example.test:8081";
 
 /// Who signs the tokens of the protected agent.
 const ISSUER: &str = "https://issuer.example.test";
@@ -34,6 +37,7 @@ pub struct World {
     folder: TempDir,
     bundle: PathBuf,
     protected: bool,
+    grpc: Option<SocketAddr>,
 }
 
 // === impl World ===
@@ -47,7 +51,7 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::python("text_statistics_agent.py", &["--public-url", &url("/rpc")])?;
         let bundle = layered(folder.path(), &["text-statistics"])?;
-        Ok(Self { agent, folder, bundle, protected: false })
+        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
     }
 
     /// The same agent, taking only the tokens of a synthetic issuer.
@@ -55,16 +59,32 @@ impl World {
     /// # Errors
     /// When it does not come up.
     pub fn protected() -> Result<Self> {
+        Self::with_tokens(&["text-statistics", "text-statistics-protected"], None, &[])
+    }
+
+    /// The same agent with all three bindings; `more` are further arguments of its own.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn bindings(more: &[&str]) -> Result<Self> {
+        let layers = ["text-statistics", "text-statistics-protected", "text-statistics-bindings"];
+        let grpc = free_address()?;
+        let (port, rest) = (grpc.port().to_string(), url("/rest"));
+        let arguments = ["--rest-url", &rest, "--grpc-port", &port, "--grpc-url", DECLARED_GRPC];
+        Self::with_tokens(&layers, Some(grpc), &[&arguments, more].concat())
+    }
+
+    fn with_tokens(layers: &[&str], grpc: Option<SocketAddr>, more: &[&str]) -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder")?;
         let keys = folder.path().join("jwks.json");
         fs::write(&keys, TokenSigner::from_seed(SEED).jwks().to_string()).context("failed to write the keys")?;
         fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
         let keys = keys.to_str().context("the folder's name is not UTF-8")?;
         let arguments = ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
-        let agent = SdkAgent::python("text_statistics_agent.py", &arguments)?;
-        let bundle = layered(folder.path(), &["text-statistics", "text-statistics-protected"])?;
+        let agent = SdkAgent::python("text_statistics_agent.py", &[&arguments, more].concat())?;
+        let bundle = layered(folder.path(), layers)?;
         fs::remove_file(bundle.join("authorization.yaml")).context("failed to take back `public: true`")?;
-        Ok(Self { agent, folder, bundle, protected: true })
+        Ok(Self { agent, folder, bundle, protected: true, grpc })
     }
 
     /// An agent on the published framework `fasta2a`.
@@ -75,7 +95,7 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::python("fasta2a_agent.py", &["--public-url", &url("/")])?;
         let bundle = layered(folder.path(), &["text-statistics", "fasta2a"])?;
-        Ok(Self { agent, folder, bundle, protected: false })
+        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
     }
 
     /// The text statistics agent on the official JavaScript SDK, open to everybody.
@@ -86,13 +106,19 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::javascript("text_statistics_agent.mjs", &["--public-url", &url("/rpc")])?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript"])?;
-        Ok(Self { agent, folder, bundle, protected: false })
+        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
     }
 
     /// Where the agent really listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.agent.address()
+    }
+
+    /// Where the agent really speaks gRPC.
+    #[must_use]
+    pub const fn grpc(&self) -> Option<SocketAddr> {
+        self.grpc
     }
 
     /// The bundle's folder.
@@ -106,8 +132,12 @@ impl World {
     /// # Errors
     /// When the file cannot be written.
     pub fn environment(&self, target: SocketAddr) -> Result<PathBuf> {
+        self.environment_of(target, self.grpc)
+    }
+
+    fn environment_of(&self, target: SocketAddr, grpc: Option<SocketAddr>) -> Result<PathBuf> {
         let file = self.folder.path().join(format!("environment-{}.yaml", target.port()));
-        fs::write(&file, self.environment_text(target)).context("failed to write the environment")?;
+        fs::write(&file, self.environment_text(target, grpc)).context("failed to write the environment")?;
         Ok(file)
     }
 
@@ -116,13 +146,22 @@ impl World {
     /// # Errors
     /// When it cannot be run.
     pub fn verify(&self, target: SocketAddr, more: &[&str]) -> Result<(i32, Value)> {
-        let environment = self.environment(target)?;
+        self.verify_at(target, self.grpc, more)
+    }
+
+    /// The same, with the declared address of gRPC leading to `grpc`.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn verify_at(&self, target: SocketAddr, grpc: Option<SocketAddr>, more: &[&str]) -> Result<(i32, Value)> {
+        let environment = self.environment_of(target, grpc)?;
         let bundle = self.bundle.to_str().context("the folder's name is not UTF-8")?;
         let environment = environment.to_str().context("the folder's name is not UTF-8")?;
         program::json(&[&["verify", bundle, "--env", environment], more].concat())
     }
 
-    fn environment_text(&self, target: SocketAddr) -> String {
+    fn environment_text(&self, target: SocketAddr, grpc: Option<SocketAddr>) -> String {
+        let grpc = grpc.map(|grpc| format!(", \"{DECLARED_GRPC}\": \"{grpc}\"")).unwrap_or_default();
         let identity = if self.protected {
             format!(
                 "  identity: {{ issuer: harness, key_file: seed.hex, token_issuer: {ISSUER}, audience: {AUDIENCE} }}
@@ -140,7 +179,7 @@ impl World {
             "environment:
   name: test
   strictness: development
-  connect_to: {{ \"{DECLARED}\": \"{target}\" }}
+  connect_to: {{ \"{DECLARED}\": \"{target}\"{grpc} }}
   allow_insecure_http: true
   a2a: {{ card_url: \"http://{DECLARED}/.well-known/agent-card.json\" }}
 {identity}  cleared_effects: [read, write]

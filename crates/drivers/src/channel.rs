@@ -1,4 +1,4 @@
-//! A channel of exchanges that may overlap.
+//! A channel of exchanges that may overlap, whichever HTTP carries them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use ostiary_record::{
-    Blob, End, Event, ExchangeId, Kind, Route, Source, Tape,
+    Blob, End, Event, ExchangeId, Kind, Source, Tape,
     event::RawHeaders,
     ports::{Abort, Actor, BoxFuture, Channel, Deadline, Limits, Next, Outbound},
 };
@@ -16,18 +16,35 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{
-    exchange::{Exchange, Reporter},
-    request::{self, Encoded, Parts},
-    transport::Link,
-};
+use crate::exchange::Reporter;
 
 /// Events that wait for the scenario before exchanges are held up.
 const QUEUE: usize = 1024;
 
-/// The [`Channel`] of HTTP: every exchange has a connection to itself while it lasts.
+/// Speaks one version of HTTP with a target.
+pub(crate) trait Speaker: Send + Sync {
+    /// Settles what will be sent, with the actor's credentials; why it cannot be sent, otherwise.
+    fn prepare(self: Arc<Self>, out: &Outbound, credentials: &[(String, String)]) -> Result<Prepared, String>;
+}
+
+/// A request that is settled.
+pub(crate) struct Prepared {
+    /// All fields in the order in which they are sent.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Sends it and reports what comes back, to the end.
+    pub(crate) run: Box<dyn FnOnce(Going) -> BoxFuture<'static, ()> + Send>,
+}
+
+/// What an exchange needs of its channel.
+pub(crate) struct Going {
+    pub(crate) limits: Limits,
+    pub(crate) reporter: Reporter,
+    pub(crate) signal: watch::Receiver<Option<Abort>>,
+}
+
+/// The [`Channel`] of HTTP.
 pub(crate) struct HttpChannel {
-    link: Arc<Link>,
+    speaker: Arc<dyn Speaker>,
     tape: Tape,
     from: Source,
     actor: Actor,
@@ -48,25 +65,16 @@ struct Running {
 // === impl HttpChannel ===
 
 impl HttpChannel {
-    pub(crate) fn new(link: Arc<Link>, tape: Tape, from: Source, actor: Actor, limits: Limits) -> Self {
+    pub(crate) fn new(speaker: Arc<dyn Speaker>, tape: Tape, from: Source, actor: Actor, limits: Limits) -> Self {
         let (out, events) = mpsc::channel(QUEUE);
         let (tasks, running, own) = (JoinSet::new(), BTreeMap::new(), VecDeque::new());
-        Self { link, tape, from, actor, limits, tasks, running, events, out, own }
-    }
-
-    fn encode(&self, out: &Outbound) -> Result<Encoded, String> {
-        let Route::Http { method, path } = &out.route else {
-            return Err("this driver speaks HTTP only".to_owned());
-        };
-        let mut headers = out.headers.clone();
-        headers.extend(self.actor.credentials.iter().cloned());
-        let target = request::target(&self.link.url, path);
-        request::encode(Parts { method, url: &self.link.url, target: &target, headers, body: &out.body })
+        Self { speaker, tape, from, actor, limits, tasks, running, events, out, own }
     }
 
     /// The fields for the tape: a credential stands there by its actor's name, the scheme before it stays.
     fn recorded(&self, headers: &[(String, String)]) -> RawHeaders {
-        let is_credential = |field: &(String, String)| self.actor.credentials.contains(field);
+        let same = |a: &(String, String), b: &(String, String)| a.0.eq_ignore_ascii_case(&b.0) && a.1 == b.1;
+        let is_credential = |field: &(String, String)| self.actor.credentials.iter().any(|own| same(own, field));
         let value = |field: &(String, String)| match field.1.split_once(' ') {
             _ if !is_credential(field) => field.1.clone(),
             Some((scheme, _)) => format!("{scheme} ⟨credential:{}⟩", self.actor.id),
@@ -93,8 +101,8 @@ impl Channel for HttpChannel {
     fn start(&mut self, out: Outbound) -> ExchangeId {
         while self.tasks.try_join_next().is_some() {}
         let x = self.tape.next_exchange();
-        let encoded = self.encode(&out);
-        let headers = encoded.as_ref().map_or(&out.headers, |e| &e.headers);
+        let prepared = Arc::clone(&self.speaker).prepare(&out, &self.actor.credentials);
+        let headers = prepared.as_ref().map_or(&out.headers, |p| &p.headers);
         let headers = self.recorded(headers);
         let Outbound { route, body, intent, .. } = out;
         self.tape.push(self.from.clone(), Kind::Sent { x, route, headers, bytes: Blob(body), intent });
@@ -107,10 +115,9 @@ impl Channel for HttpChannel {
             ended: Arc::new(Mutex::new(false)),
         };
         self.running.insert(x, Running { signal, reporter: reporter.clone() });
-        match encoded {
-            Ok(request) => {
-                let (link, limits) = (Arc::clone(&self.link), self.limits);
-                self.tasks.spawn(Exchange { link, request, limits, reporter, signal: watching }.run());
+        match prepared {
+            Ok(Prepared { run, .. }) => {
+                self.tasks.spawn(run(Going { limits: self.limits, reporter, signal: watching }));
             }
             Err(why) => self.end_here(x, End::NoConnection { why: format!("not sent: {why}") }),
         }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use ostiary_record::{MonoNanos, ports::CouldNotRun};
-use rustls::{ClientConfig, pki_types::ServerName};
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::Url;
@@ -13,14 +13,14 @@ use crate::{
     guard::AddressGuard,
     io::Stream,
     settings::{Authority, Settings, SettingsError},
-    tls,
+    tls::{self, Clients},
 };
 
 /// Makes connections by the operator's settings.
 pub(crate) struct Dialer {
     connect_to: BTreeMap<Authority, Authority>,
-    tls: Arc<ClientConfig>,
-    allow_insecure_http: bool,
+    tls: Clients,
+    pub(crate) allow_insecure_http: bool,
     pub(crate) guard: AddressGuard,
 }
 
@@ -28,6 +28,8 @@ pub(crate) struct Dialer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) secure: bool,
+    /// Whether HTTP/2 is spoken.
+    pub(crate) http2: bool,
     pub(crate) authority: Authority,
 }
 
@@ -53,6 +55,9 @@ pub(crate) enum DialError {
     Refused(String),
     #[error("{0}")]
     Failed(String),
+    /// There is a connection, and whoever is there does not speak TLS.
+    #[error("TLS: {0}")]
+    NoTls(String),
 }
 
 // === impl Dialer ===
@@ -69,7 +74,7 @@ impl Dialer {
                 (from, to) => problems.extend([from.err(), to.err()].into_iter().flatten().map(Into::into)),
             }
         }
-        match tls::client(settings.trust_roots.as_deref()) {
+        match tls::clients(settings.trust_roots.as_deref()) {
             Ok(tls) if problems.is_empty() => {
                 let Settings { allow_insecure_http, guard, .. } = settings;
                 Ok(Self { connect_to, tls, allow_insecure_http, guard })
@@ -94,7 +99,9 @@ impl Dialer {
             return Err(DialError::Refused("credentials in the URL".to_owned()));
         }
         match (url.host_str(), url.port_or_known_default()) {
-            (Some(host), Some(port)) if port != 0 => Ok(Origin { secure, authority: Authority::new(host, port) }),
+            (Some(host), Some(port)) if port != 0 => {
+                Ok(Origin { secure, http2: false, authority: Authority::new(host, port) })
+            }
             _ => Err(DialError::Refused("no host to connect to".to_owned())),
         }
     }
@@ -128,18 +135,24 @@ impl Dialer {
         // Delay would only blur the times on the tape; where it cannot be switched off, nothing is lost but that.
         let _ = tcp.set_nodelay(true);
         let (stream, spki_sha256) =
-            if origin.secure { self.secure(&origin.authority, tcp).await? } else { (Stream::Plain(tcp), None) };
+            if origin.secure { self.secure(origin, tcp).await? } else { (Stream::Plain(tcp), None) };
         Ok(Conn { stream, unread: BytesMut::new(), peer, spki_sha256, answers: 0, idle_since: MonoNanos(0) })
     }
 
-    async fn secure(&self, authority: &Authority, tcp: TcpStream) -> Result<(Stream, Option<String>), DialError> {
+    async fn secure(&self, origin: &Origin, tcp: TcpStream) -> Result<(Stream, Option<String>), DialError> {
+        let authority = &origin.authority;
         let name = ServerName::try_from(authority.bare_host().to_owned())
             .map_err(|_| DialError::Failed(format!("`{}` cannot be a name in a certificate", authority.host())))?;
-        let tls = TlsConnector::from(Arc::clone(&self.tls))
-            .connect(name, tcp)
-            .await
-            .map_err(|e| DialError::Failed(format!("TLS: {e}")))?;
-        let spki = tls::spki_sha256(tls.get_ref().1.peer_certificates());
+        let client = if origin.http2 { &self.tls.http2 } else { &self.tls.http1 };
+        let tls = TlsConnector::from(Arc::clone(client)).connect(name, tcp).await;
+        let tls = tls.map_err(|e| {
+            if speaks_tls(&e) { DialError::Failed(format!("TLS: {e}")) } else { DialError::NoTls(e.to_string()) }
+        })?;
+        let connection = tls.get_ref().1;
+        if origin.http2 && connection.alpn_protocol() != Some(b"h2") {
+            return Err(DialError::Failed("the server did not agree to HTTP/2 (ALPN `h2`)".to_owned()));
+        }
+        let spki = tls::spki_sha256(connection.peer_certificates());
         Ok((Stream::Tls(Box::new(tls)), spki))
     }
 }
@@ -153,8 +166,15 @@ impl DialError {
         match self {
             Self::Refused(why) => CouldNotRun::AddressRefused { target, why },
             Self::Failed(why) => CouldNotRun::Unreachable { target, why },
+            Self::NoTls(why) => CouldNotRun::Unreachable { target, why: format!("TLS: {why}") },
         }
     }
+}
+
+/// Whether a handshake failed over what TLS said: a certificate, an alert. What is no TLS cannot be read as such, or ends.
+fn speaks_tls(error: &std::io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    inner.is_some_and(|error| !matches!(error, rustls::Error::InvalidMessage(_)))
 }
 
 async fn resolve(authority: &Authority) -> Result<Vec<SocketAddr>, DialError> {

@@ -1,8 +1,11 @@
 //! One request and all that comes back for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use ostiary_record::{
     Blob, End, Event, ExchangeId, Kind, Source, Tape,
     ports::{Abort, Limits},
@@ -13,10 +16,11 @@ use tokio::{
 };
 
 use crate::{
+    channel::Going,
     dial::{Conn, DialError},
+    frames::{Cut, Frames},
     io::Stream,
     request::Encoded,
-    sse::Splitter,
     transport::Link,
     wire::{Reader, WireError},
 };
@@ -25,9 +29,7 @@ use crate::{
 pub(crate) struct Exchange {
     pub(crate) link: Arc<Link>,
     pub(crate) request: Encoded,
-    pub(crate) limits: Limits,
-    pub(crate) reporter: Reporter,
-    pub(crate) signal: watch::Receiver<Option<Abort>>,
+    pub(crate) going: Going,
 }
 
 /// Writes an exchange's events to the tape, and sees to it that nothing follows its end.
@@ -40,9 +42,6 @@ pub(crate) struct Reporter {
     pub(crate) ended: Arc<Mutex<bool>>,
 }
 
-/// Bytes of an answer beyond a bound that are kept as evidence.
-const KEPT_BEYOND_BOUND: usize = 64 << 10;
-
 enum Stop {
     Ended(End),
     /// We broke off; the end is on the tape already.
@@ -54,14 +53,8 @@ enum Stop {
 impl Exchange {
     /// Runs to the end of the exchange, whichever way it comes.
     pub(crate) async fn run(mut self) {
-        let limit = self.limits.exchange;
-        let end = match tokio::time::timeout(limit, self.attempt()).await {
-            Ok(end) => end,
-            Err(_) => Some(End::Deadline),
-        };
-        if let Some(how) = end {
-            self.reporter.report(Kind::Ended { x: self.reporter.x, how }).await;
-        }
+        let (limit, reporter) = (self.going.limits.exchange, self.going.reporter.clone());
+        reporter.until_end(limit, self.attempt()).await;
     }
 
     /// `None` when we broke off ourselves.
@@ -72,7 +65,7 @@ impl Exchange {
         };
         let reused = conn.answers > 0;
         let (read, mut write) = tokio::io::split(conn.stream);
-        let mut reader = Reader::new(read, std::mem::take(&mut conn.unread), self.limits.header_bytes);
+        let mut reader = Reader::new(read, std::mem::take(&mut conn.unread), self.going.limits.header_bytes);
         let (stop, sent) = self.converse(&mut reader, &mut write).await;
         let reusable = sent && reader.reusable();
         let (read, unread) = reader.into_parts();
@@ -81,7 +74,7 @@ impl Exchange {
             Stop::Ended(End::Complete) if reusable => {
                 conn.unread = unread;
                 conn.answers += 1;
-                self.link.give_back(conn, &self.reporter.tape);
+                self.link.give_back(conn, &self.going.reporter.tape);
                 Some(End::Complete)
             }
             Stop::Ended(End::PeerReset { why }) if reused => {
@@ -97,15 +90,15 @@ impl Exchange {
     }
 
     async fn connection(&mut self) -> Option<Result<Conn, DialError>> {
-        if let Some(conn) = self.link.take(&self.reporter.tape) {
+        if let Some(conn) = self.link.take(&self.going.reporter.tape) {
             return Some(Ok(conn));
         }
-        let dialling = self.link.dial(self.limits.connect);
+        let dialling = self.link.dial(self.going.limits.connect);
         tokio::pin!(dialling);
         loop {
             tokio::select! {
                 done = &mut dialling => return Some(done),
-                how = next_abort(&mut self.signal) => {
+                how = next_abort(&mut self.going.signal) => {
                     if how != Abort::HalfClose {
                         return None;
                     }
@@ -117,7 +110,7 @@ impl Exchange {
     /// Sends and reads at the same time: a peer may answer before it has read everything. The flag says whether the
     /// whole request has left.
     async fn converse(&mut self, reader: &mut Reader<ReadHalf<Stream>>, write: &mut WriteHalf<Stream>) -> (Stop, bool) {
-        let Self { request, limits, reporter, signal, .. } = self;
+        let Self { request, going: Going { limits, reporter, signal }, .. } = self;
         let reading = read_answer(reader, &request.method, *limits, reporter);
         tokio::pin!(reading);
         let mut half_close = false;
@@ -167,9 +160,18 @@ impl Reporter {
         Some(self.tape.push(self.from.clone(), kind))
     }
 
+    /// Runs an exchange within its time and reports how it ended; `None` when we broke off ourselves, which is on the
+    /// tape already.
+    pub(crate) async fn until_end(&self, limit: Duration, attempt: impl Future<Output = Option<End>>) {
+        let end = tokio::time::timeout(limit, attempt).await.unwrap_or(Some(End::Deadline));
+        if let Some(how) = end {
+            self.report(Kind::Ended { x: self.x, how }).await;
+        }
+    }
+
     /// Writes to the tape and tells the channel. A channel that nobody reads holds the exchange up and with it the
     /// peer, so that memory stays bounded.
-    async fn report(&self, kind: Kind) {
+    pub(crate) async fn report(&self, kind: Kind) {
         if let Some(event) = self.record(kind) {
             // Fails when the channel is gone; then nobody waits for the event.
             let _ = self.out.send(event).await;
@@ -187,7 +189,7 @@ async fn finish_sending(write: &mut WriteHalf<Stream>) {
     let _ = write.shutdown().await;
 }
 
-async fn next_abort(signal: &mut watch::Receiver<Option<Abort>>) -> Abort {
+pub(crate) async fn next_abort(signal: &mut watch::Receiver<Option<Abort>>) -> Abort {
     if signal.changed().await.is_err() {
         // The channel keeps the sender as long as the exchange runs; without it nobody can break off any more.
         std::future::pending::<()>().await;
@@ -211,7 +213,7 @@ where
 {
     let x = reporter.x;
     let head = reader.head(method).await?;
-    let mut frames = Frames::new(head.is_event_stream(), limits);
+    let mut frames = Frames::new(if head.is_event_stream() { Cut::Events } else { Cut::Whole }, limits);
     reporter.report(Kind::Head { x, status: head.status, headers: head.headers }).await;
     let end = loop {
         let fed = match reader.chunk().await {
@@ -234,78 +236,6 @@ where
         reporter.report(Kind::Trailers { x, headers: trailers }).await;
     }
     end
-}
-
-/// Cuts a body into frames within the bounds.
-struct Frames {
-    limits: Limits,
-    total: u64,
-    count: u32,
-    held: Held,
-    over: bool,
-}
-
-enum Held {
-    Whole(BytesMut),
-    Events(Splitter),
-}
-
-// === impl Frames ===
-
-impl Frames {
-    fn new(events: bool, limits: Limits) -> Self {
-        let held = if events { Held::Events(Splitter::default()) } else { Held::Whole(BytesMut::new()) };
-        Self { limits, total: 0, count: 0, held, over: false }
-    }
-
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
-        self.total += bytes.len() as u64;
-        match &mut self.held {
-            Held::Whole(body) => body.extend_from_slice(bytes),
-            Held::Events(splitter) => splitter.feed(bytes),
-        }
-        self.over = self.total > self.limits.body_bytes;
-        if self.over { Err("body_bytes") } else { Ok(()) }
-    }
-
-    fn next_frame(&mut self) -> Option<(u32, Bytes)> {
-        let Held::Events(splitter) = &mut self.held else { return None };
-        if self.count >= self.limits.frames {
-            return None;
-        }
-        let block = splitter.next_block()?;
-        self.over |= block.len() as u64 > self.limits.frame_bytes;
-        let n = self.count;
-        self.count += 1;
-        Some((n, block))
-    }
-
-    fn bounded(&mut self) -> Result<(), &'static str> {
-        let held = match &self.held {
-            Held::Whole(body) => body.len(),
-            Held::Events(_) if self.count >= self.limits.frames => return self.exceeded("frames"),
-            Held::Events(splitter) => splitter.held(),
-        };
-        if self.over || held as u64 > self.limits.frame_bytes { self.exceeded("frame_bytes") } else { Ok(()) }
-    }
-
-    fn exceeded(&mut self, which: &'static str) -> Result<(), &'static str> {
-        self.over = true;
-        Err(which)
-    }
-
-    /// What is left at the end: the whole body, or an event whose blank line never came. Of an answer beyond its
-    /// bounds only the beginning is kept.
-    fn rest(&mut self) -> Option<(u32, Bytes)> {
-        let mut rest = match &mut self.held {
-            Held::Whole(body) => body.split().freeze(),
-            Held::Events(splitter) => splitter.rest(),
-        };
-        if self.over {
-            rest.truncate(KEPT_BEYOND_BOUND);
-        }
-        (!rest.is_empty()).then_some((self.count, rest))
-    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -211,6 +211,7 @@ impl DialError {
         match self {
             Self::Refused(why) => HttpClientError::Refused { url, why },
             Self::Failed(why) => HttpClientError::Unreachable { url, why },
+            Self::NoTls(why) => HttpClientError::Unreachable { url, why: format!("TLS: {why}") },
         }
     }
 }

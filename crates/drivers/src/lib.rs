@@ -1,20 +1,23 @@
 //! Transports: they carry bytes to a candidate and report the bytes that come back.
 //!
-//! Does: byte-exact HTTP/1.1 with overlapping exchanges, event streams reported event by event, every answer bounded
-//! in bytes and time, and one guard on every address that is dialled. Must not know A2A, MCP, contracts or verdicts, and
+//! Does: byte-exact HTTP/1.1 with overlapping exchanges, event streams reported event by event, gRPC over HTTP/2 reported
+//! message by message, every answer bounded in bytes and time, and one guard on every address that is dialled. Must not know A2A, MCP, contracts or verdicts, and
 //! never sends a request twice: what came back the first time is what the judge sees.
 //!
 //! Start with [`HttpTransport`]; the rules on addresses are in [`AddressGuard`]. HTTP/1.1 is spoken by `wire.rs` and
 //! not by a client library, since those lower-case header names, regroup repeated fields, add fields of their own and
-//! cannot half-close. HTTP/2 will be a second speaker behind the same `dial`.
+//! cannot half-close. HTTP/2 (`http2.rs`) is a second speaker behind the same `dial`, on the frames of `h2`.
 
 mod channel;
 mod dial;
 mod exchange;
 mod fetch;
+mod frames;
 mod guard;
+mod http2;
 pub mod http_client;
 mod io;
+mod messages;
 mod request;
 mod settings;
 mod sse;

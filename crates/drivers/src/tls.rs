@@ -11,8 +11,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::SettingsProblem;
 
-/// A client that trusts the given authorities, or the web's where none are given.
-pub(crate) fn client(trust_roots: Option<&[u8]>) -> Result<Arc<ClientConfig>, SettingsProblem> {
+/// A client for each version of HTTP, as its protocol is named in the handshake (ALPN).
+#[derive(Clone)]
+pub(crate) struct Clients {
+    pub(crate) http1: Arc<ClientConfig>,
+    pub(crate) http2: Arc<ClientConfig>,
+}
+
+/// Clients that trust the given authorities, or the web's where none are given.
+pub(crate) fn clients(trust_roots: Option<&[u8]>) -> Result<Clients, SettingsProblem> {
     let mut roots = RootCertStore::empty();
     match trust_roots {
         Some(pem) => add_pem(&mut roots, pem).map_err(SettingsProblem::TrustRoots)?,
@@ -25,7 +32,9 @@ pub(crate) fn client(trust_roots: Option<&[u8]>) -> Result<Arc<ClientConfig>, Se
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    let mut http2 = config.clone();
+    http2.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Clients { http1: Arc::new(config), http2: Arc::new(http2) })
 }
 
 /// SHA-256 over the DER of the key that the peer's certificate certifies, in hex.

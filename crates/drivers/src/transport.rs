@@ -1,4 +1,4 @@
-//! The [`Transport`] over HTTP/1.1.
+//! The [`Transport`] over HTTP: 1.1 by our own words, 2 for gRPC.
 
 use std::{
     sync::{
@@ -9,29 +9,31 @@ use std::{
 };
 
 use ostiary_record::{
-    ChannelId, Kind, Source, Tape,
-    ports::{Actor, BoxFuture, Channel, CouldNotRun, Limits, Target, Transport},
+    ChannelId, Kind, Route, Source, Tape,
+    ports::{Actor, BoxFuture, Carrier, Channel, CouldNotRun, Limits, Outbound, Target, Transport},
 };
 use url::Url;
 
 use crate::{
-    channel::HttpChannel,
+    channel::{HttpChannel, Prepared, Speaker},
     dial::{Conn, DialError, Dialer, Origin},
-    exchange::lock,
+    exchange::{Exchange, lock},
+    http2::Http2Link,
+    request::{self, Parts},
     settings::{Settings, SettingsError},
 };
 
 /// Carries requests to a candidate and fetches its documents.
 ///
 /// A channel keeps idle connections for a short while; nothing is ever sent twice, and no redirect of an answer is
-/// followed. Each event block of an event stream is one frame, any other body is one frame.
+/// followed. Each event block of an event stream and each gRPC message is one frame, any other body is one frame.
 #[derive(Clone)]
 pub struct HttpTransport {
     pub(crate) dialer: Arc<Dialer>,
     channels: Arc<AtomicU64>,
 }
 
-/// Where a channel leads, with its idle connections.
+/// Where a channel of HTTP/1.1 leads, with its idle connections: an exchange has one to itself while it lasts.
 pub(crate) struct Link {
     dialer: Arc<Dialer>,
     origin: Origin,
@@ -58,6 +60,16 @@ impl HttpTransport {
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         Ok(Self { dialer: Arc::new(Dialer::new(settings)?), channels: Arc::default() })
     }
+
+    async fn http1(&self, tape: &Tape, target: &Target, limits: Limits) -> Result<Arc<Link>, CouldNotRun> {
+        let refused = |why: String| CouldNotRun::AddressRefused { target: target.url.clone(), why };
+        let url = Url::parse(&target.url).map_err(|e| refused(format!("not a URL: {e}")))?;
+        let origin = self.dialer.origin(&url).map_err(|e| e.about(&target.url))?;
+        let link = Link { dialer: Arc::clone(&self.dialer), origin, url, idle: Mutex::default() };
+        let first = link.dial(limits.connect).await.map_err(|e| e.about(&target.url))?;
+        link.give_back(first, tape);
+        Ok(Arc::new(link))
+    }
 }
 
 impl Transport for HttpTransport {
@@ -69,17 +81,16 @@ impl Transport for HttpTransport {
         limits: Limits,
     ) -> BoxFuture<'a, Result<Box<dyn Channel>, CouldNotRun>> {
         Box::pin(async move {
-            let refused = |why: String| CouldNotRun::AddressRefused { target: target.url.clone(), why };
-            let url = Url::parse(&target.url).map_err(|e| refused(format!("not a URL: {e}")))?;
-            let origin = self.dialer.origin(&url).map_err(|e| e.about(&target.url))?;
-            let link = Link { dialer: Arc::clone(&self.dialer), origin, url, idle: Mutex::default() };
-            let first = link.dial(limits.connect).await.map_err(|e| e.about(&target.url))?;
-            link.give_back(first, tape);
+            let speaker: Arc<dyn Speaker> = match target.carrier {
+                Carrier::Http => self.http1(tape, target, limits).await?,
+                Carrier::Grpc => Http2Link::open(Arc::clone(&self.dialer), target, limits).await?,
+            };
             hide_credentials(tape, actor);
-            let id = format!("http-{}", self.channels.fetch_add(1, Ordering::Relaxed));
+            let version = if target.carrier == Carrier::Grpc { "grpc" } else { "http" };
+            let id = format!("{version}-{}", self.channels.fetch_add(1, Ordering::Relaxed));
             let from = Source::Wire(ChannelId(id));
             tape.push(from.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
-            let channel = HttpChannel::new(Arc::new(link), tape.clone(), from, actor.clone(), limits);
+            let channel = HttpChannel::new(speaker, tape.clone(), from, actor.clone(), limits);
             Ok(Box::new(channel) as Box<dyn Channel>)
         })
     }
@@ -113,6 +124,20 @@ impl Link {
         if idle.len() < MAX_IDLE {
             idle.push(conn);
         }
+    }
+}
+
+impl Speaker for Link {
+    fn prepare(self: Arc<Self>, out: &Outbound, credentials: &[(String, String)]) -> Result<Prepared, String> {
+        let Route::Http { method, path } = &out.route else {
+            return Err("this driver speaks HTTP only".to_owned());
+        };
+        let mut headers = out.headers.clone();
+        headers.extend(credentials.iter().cloned());
+        let target = request::target(&self.url, path);
+        let request = request::encode(Parts { method, url: &self.url, target: &target, headers, body: &out.body })?;
+        let headers = request.headers.clone();
+        Ok(Prepared { headers, run: Box::new(move |going| Box::pin(Exchange { link: self, request, going }.run())) })
     }
 }
 

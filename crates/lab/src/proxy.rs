@@ -6,6 +6,7 @@
 mod ask;
 mod block;
 mod card;
+mod grpc;
 pub mod lie;
 mod memory;
 pub mod mutate;
@@ -26,6 +27,7 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
+    grpc::LyingGrpcProxy,
     lie::Lie,
     policy::{Policy, Trigger},
     upstream::Upstream,

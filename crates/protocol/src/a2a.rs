@@ -6,6 +6,8 @@ pub mod card;
 pub mod codec;
 pub mod digest;
 pub mod error;
+pub mod grpc;
+pub mod http_json;
 pub mod jsonrpc;
 pub mod leak;
 pub mod operation;

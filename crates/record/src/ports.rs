@@ -65,6 +65,18 @@ pub struct Target {
     pub id: TargetId,
     /// The declared URL of the interface.
     pub url: String,
+    /// What carries requests to it.
+    pub carrier: Carrier,
+}
+
+/// What carries requests and answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// HTTP/1.1; a whole body or an event of a stream is one frame.
+    #[default]
+    Http,
+    /// HTTP/2 with gRPC's framing; a message with its prefix is one frame.
+    Grpc,
 }
 
 /// As whom it is called.
@@ -104,7 +116,7 @@ pub struct Outbound {
     pub route: Route,
     /// Header fields besides the actor's credential; sent in this order.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body; over gRPC with the prefix of each message.
     pub body: Bytes,
     /// The operation meant; `None` = raw or malformed on purpose.
     pub intent: Option<OpName>,

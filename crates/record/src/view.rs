@@ -26,6 +26,8 @@ pub struct ExchangeView<'a> {
     pub head: Option<(u16, &'a RawHeaders, Seq)>,
     /// The pieces of the answer.
     pub frames: Vec<FrameView<'a>>,
+    /// The fields behind the body, and the event that brought them.
+    pub trailers: Option<(&'a RawHeaders, Seq)>,
     /// How it ended, and which event says so.
     pub ended: Option<(&'a End, Seq)>,
 }
@@ -102,6 +104,7 @@ impl Recording {
                     intent: intent.as_ref(),
                     head: None,
                     frames: Vec::new(),
+                    trailers: None,
                     ended: None,
                 });
             } else {
@@ -142,7 +145,7 @@ fn source_key(event: &Event) -> String {
 
 fn attach<'a>(out: &mut [ExchangeView<'a>], event: &'a Event) {
     let x = match &event.kind {
-        Kind::Head { x, .. } | Kind::Frame { x, .. } | Kind::Ended { x, .. } => *x,
+        Kind::Head { x, .. } | Kind::Frame { x, .. } | Kind::Trailers { x, .. } | Kind::Ended { x, .. } => *x,
         _ => return,
     };
     let Some(view) = out.iter_mut().rev().find(|v| v.id == x) else {
@@ -153,6 +156,7 @@ fn attach<'a>(out: &mut [ExchangeView<'a>], event: &'a Event) {
         Kind::Frame { bytes, .. } => {
             view.frames.push(FrameView { seq: event.seq, at: event.at, bytes });
         }
+        Kind::Trailers { headers, .. } => view.trailers = Some((headers, event.seq)),
         Kind::Ended { how, .. } => view.ended = Some((how, event.seq)),
         _ => {}
     }

@@ -17,6 +17,7 @@ pub(crate) struct Answered<'a> {
     pub(crate) exchange: ExchangeView<'a>,
     /// The answer.
     pub(crate) reply: Reply,
+    binding: Binding,
 }
 
 /// All exchanges of the check's recordings, in order.
@@ -24,7 +25,7 @@ pub(crate) fn all<'a>(facts: &Facts<'a>) -> Vec<Answered<'a>> {
     let binding = binding(facts);
     let read = |(tape, exchange): (Tape<'a>, ExchangeView<'a>)| {
         let reply = codec::read(&binding, &exchange).ok()?;
-        Some(Answered { tape, exchange, reply })
+        Some(Answered { tape, exchange, reply, binding: binding.clone() })
     };
     facts.exchanges().into_iter().filter_map(read).collect()
 }
@@ -104,6 +105,11 @@ impl Answered<'_> {
     /// The operation meant; empty for a raw request.
     pub(crate) fn operation(&self) -> &str {
         self.exchange.intent.map_or("", |op| op.0.as_str())
+    }
+
+    /// The request message in ProtoJSON, whatever the binding; null where the request is none.
+    pub(crate) fn request(&self) -> serde_json::Value {
+        codec::asked(&self.binding, &self.exchange).map(|(_, request)| request).unwrap_or_default()
     }
 
     /// Citations of request and decisive answer.

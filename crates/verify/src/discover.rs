@@ -7,7 +7,7 @@ use ostiary_canon::Profile;
 use ostiary_protocol::a2a::{Binding, Version, codec::SUPPORTED};
 use ostiary_record::{
     ActorId, Axes, Blob, DocumentName, End, Kind, Recording, Route, Source, Tape, TargetId,
-    ports::{CouldNotRun, Fetched, Limits, Target},
+    ports::{Carrier, CouldNotRun, Fetched, Limits, Target},
 };
 use serde_json::Value;
 
@@ -247,10 +247,12 @@ fn interfaces(card: &Value) -> Vec<Interface> {
     let list = card.get("supportedInterfaces").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let text = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).map(str::to_owned);
     let read = |(n, entry): (usize, &Value)| {
+        let binding = text(entry, "protocolBinding")?;
+        let carrier = if Binding::parse(&binding) == Binding::Grpc { Carrier::Grpc } else { Carrier::Http };
         Some(Interface {
-            target: Target { id: TargetId(format!("interface-{n}")), url: text(entry, "url")? },
+            target: Target { id: TargetId(format!("interface-{n}")), url: text(entry, "url")?, carrier },
             pointer: format!("/supportedInterfaces/{n}"),
-            binding: text(entry, "protocolBinding")?,
+            binding,
             protocol_version: text(entry, "protocolVersion")?,
             tenant: text(entry, "tenant").filter(|t| !t.is_empty()),
         })

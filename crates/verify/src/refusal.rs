@@ -30,8 +30,7 @@ pub(crate) fn judge(facts: &Facts<'_>, answered: &Answered<'_>, refusal: Refusal
         Some(Answer::Malformed(why)) => fail(ReasonCode::ResponseMalformed, why.clone()),
         Some(Answer::Result(_)) => fail(refusal.served, "the request was served".to_owned()),
         Some(Answer::Error(error)) => {
-            let kind = error.kind();
-            let is = |list: &[ErrorKind]| kind.is_some_and(|k| list.contains(&k));
+            let is = |list: &[ErrorKind]| list.iter().any(|kind| error.may_mean(*kind));
             let pass = || facts.pass(answered.cite()).at_exchange(x);
             if is(refusal.named) {
                 return vec![pass()];

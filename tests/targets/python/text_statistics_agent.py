@@ -1,21 +1,28 @@
 """An ordinary agent on the official Python SDK: counts the words of a text.
 
 It knows nothing of whoever verifies it. With `--jwks` it accepts only bearer tokens of the issuer whose keys the file
-holds, and keeps each tenant's tasks to itself; without, it is open to everybody.
+holds, and keeps each tenant's tasks to itself; without, it is open to everybody. It always speaks JSON-RPC, HTTP+JSON
+with `--rest-url`, and gRPC with `--grpc-port` and `--grpc-url`.
+
+The SDK's gRPC server does not look at the protocol version of a request, so that the agent does;
+`--any-grpc-version` leaves it to the SDK.
 """
 
 import argparse
+import asyncio
 import json
 
 import jwt
 import uvicorn
+from a2a.auth.user import User
 from a2a.helpers import new_data_part, new_task_from_user_message
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import AgentCard
+from a2a.utils.errors import VersionNotSupportedError
 from google.protobuf.json_format import ParseDict
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
@@ -54,7 +61,12 @@ class Bearer(AuthenticationBackend):
     async def authenticate(self, conn):
         if conn.url.path.startswith("/.well-known/"):
             return None
-        scheme, _, token = conn.headers.get("authorization", "").partition(" ")
+        tenant = self.tenant(conn.headers.get("authorization", ""))
+        return AuthCredentials(["authenticated"]), SimpleUser(tenant)
+
+    def tenant(self, authorization):
+        """Whose token a header field holds."""
+        scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             raise AuthenticationError("a bearer token is required")
         try:
@@ -62,19 +74,84 @@ class Bearer(AuthenticationBackend):
             claims = jwt.decode(token, key.key, algorithms=["EdDSA"], issuer=self.issuer, audience=self.audience)
         except (jwt.PyJWTError, KeyError) as error:
             raise AuthenticationError("the token is not accepted") from error
-        return AuthCredentials(["authenticated"]), SimpleUser(claims.get("tenant", claims["sub"]))
+        return claims.get("tenant", claims["sub"])
+
+
+class Tenant(User):
+    """A caller over gRPC, known by its token."""
+
+    def __init__(self, name):
+        self.name = name
+
+    @property
+    def is_authenticated(self):
+        return True
+
+    @property
+    def user_name(self):
+        return self.name
+
+
+def grpc_server(handler, port, backend, any_version):
+    """The agent over gRPC; the SDK leaves credentials and versions to whoever uses it."""
+    import grpc
+    from a2a.server.request_handlers.grpc_handler import DefaultGrpcServerCallContextBuilder, GrpcHandler
+    from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
+
+    class Caller(DefaultGrpcServerCallContextBuilder):
+        def build(self, context):
+            version = dict(context.invocation_metadata()).get("a2a-version")
+            if not any_version and version != "1.0":
+                raise VersionNotSupportedError(message=f"version {version} is not supported")
+            return super().build(context)
+
+        def build_user(self, context):
+            if backend is None:
+                return super().build_user(context)
+            return Tenant(backend.tenant(dict(context.invocation_metadata())["authorization"]))
+
+    class Credentials(grpc.aio.ServerInterceptor):
+        async def intercept_service(self, continuation, details):
+            handler = await continuation(details)
+            try:
+                backend.tenant(dict(details.invocation_metadata).get("authorization", ""))
+            except AuthenticationError as error:
+                why = str(error)
+
+                async def refused(_request, context):
+                    await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
+
+                async def refused_stream(_request, context):
+                    await context.abort(grpc.StatusCode.UNAUTHENTICATED, why)
+                    yield
+
+                if handler is None:
+                    return None
+                codecs = {"request_deserializer": handler.request_deserializer}
+                codecs["response_serializer"] = handler.response_serializer
+                if handler.response_streaming:
+                    return grpc.unary_stream_rpc_method_handler(refused_stream, **codecs)
+                return grpc.unary_unary_rpc_method_handler(refused, **codecs)
+            return handler
+
+    server = grpc.aio.server(interceptors=[Credentials()] if backend else [])
+    add_A2AServiceServicer_to_server(GrpcHandler(handler, context_builder=Caller()), server)
+    server.add_insecure_port(f"127.0.0.1:{port}")
+    return server
 
 
 def refuse(_request, error):
     return JSONResponse({"error": str(error)}, status_code=401, headers={"www-authenticate": "Bearer"})
 
 
-def card(url, protected):
+def card(interfaces, protected):
     declared = {
         "name": "Text statistics",
         "description": "Counts the words and characters of a text.",
         "version": "1.0.0",
-        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "supportedInterfaces": [
+            {"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for binding, url in interfaces if url
+        ],
         "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["application/json"],
@@ -101,20 +178,34 @@ def main():
     arguments.add_argument("--jwks", help="file with the issuer's keys; without it the agent is open")
     arguments.add_argument("--issuer", default="https://issuer.example.test")
     arguments.add_argument("--audience", default="text-statistics")
-    options = arguments.parse_args()
+    arguments.add_argument("--rest-url", help="the URL of HTTP+JSON that the card declares; without it there is none")
+    arguments.add_argument("--grpc-port", type=int, help="the port of gRPC; without it there is none")
+    arguments.add_argument("--grpc-url", help="the address of gRPC that the card declares")
+    arguments.add_argument("--any-grpc-version", action="store_true", help="do not look at versions over gRPC")
+    asyncio.run(serve(arguments.parse_args()))
 
-    agent_card = card(options.public_url or f"http://127.0.0.1:{options.port}/rpc", options.jwks is not None)
+
+async def serve(options):
+    json_rpc = options.public_url or f"http://127.0.0.1:{options.port}/rpc"
+    interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
+    agent_card = card(interfaces, options.jwks is not None)
     handler = DefaultRequestHandler(
         agent_executor=CountWords(), task_store=InMemoryTaskStore(), agent_card=agent_card, validate_input_modes=True
     )
-    middleware = []
+    middleware, backend = [], None
     if options.jwks:
         with open(options.jwks, encoding="utf-8") as file:
             backend = Bearer(json.load(file), options.issuer, options.audience)
         middleware.append(Middleware(AuthenticationMiddleware, backend=backend, on_error=refuse))
+    if options.grpc_port:
+        # held to the end: a server that nobody holds stops
+        over_grpc = grpc_server(handler, options.grpc_port, backend, options.any_grpc_version)
+        await over_grpc.start()
     routes = create_agent_card_routes(agent_card) + create_jsonrpc_routes(handler, "/rpc")
+    if options.rest_url:
+        routes += create_rest_routes(handler, path_prefix="/rest")
     app = Starlette(routes=routes, middleware=middleware)
-    uvicorn.run(app, host="127.0.0.1", port=options.port, log_level="warning")
+    await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=options.port, log_level="warning")).serve()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ mod answers;
 mod channel;
 mod client;
 mod fetch;
+mod grpc;
+mod grpc_server;
 mod secure;
 mod server;
 mod setup;

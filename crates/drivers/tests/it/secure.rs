@@ -10,8 +10,8 @@ use std::{
 
 use ostiary_drivers::{HttpTransport, Settings};
 use ostiary_record::{
-    End,
-    ports::{CouldNotRun, Fetch, Fetched},
+    End, Route,
+    ports::{Carrier, CouldNotRun, Fetch, Fetched, Outbound},
 };
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::setup::{finish, hasty_tape, limits, nobody, open_on, open_with, post};
+use crate::setup::{finish, hasty_tape, limits, nobody, open_on, open_to, open_with, post};
 
 struct TlsServer {
     addr: SocketAddr,
@@ -32,18 +32,32 @@ struct TlsServer {
     _tasks: JoinSet<()>,
 }
 
+/// A server that speaks HTTP/2 over TLS, where it agrees to it, and answers each call with a head alone.
+async fn serve_grpc(alpn: &[u8]) -> TlsServer {
+    let (mut config, pem, spki_sha256) = identity();
+    config.alpn_protocols = vec![alpn.to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            let Ok(tls) = acceptor.accept(tcp).await else { continue };
+            let Ok(mut connection) = h2::server::handshake(tls).await else { continue };
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                assert_eq!(request.uri().to_string(), "https://agents.example.com/a.B/C");
+                let head =
+                    http::Response::builder().header("content-type", "application/grpc").header("grpc-status", "0");
+                respond.send_response(head.body(()).unwrap(), true).unwrap();
+            }
+        }
+    });
+    TlsServer { addr, pem, spki_sha256, accepted: Arc::default(), _tasks: tasks }
+}
+
 /// A self-signed server for `agents.example.com`; closes without TLS's goodbye when `rude`.
 async fn serve(answer: &'static str, rude: bool) -> TlsServer {
-    let rcgen::CertifiedKey { cert, signing_key } =
-        rcgen::generate_simple_self_signed(["agents.example.com".to_owned()]).unwrap();
-    let spki = rcgen::PublicKeyData::subject_public_key_info(&signing_key);
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
+    let (config, pem, spki_sha256) = identity();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
@@ -69,8 +83,22 @@ async fn serve(answer: &'static str, rude: bool) -> TlsServer {
             });
         }
     });
-    let (pem, spki_sha256) = (cert.pem().into_bytes(), hex::encode(Sha256::digest(spki)));
     TlsServer { addr, pem, spki_sha256, accepted, _tasks: tasks }
+}
+
+/// A self-signed identity for `agents.example.com`: configuration, certificate, digest of the key.
+fn identity() -> (rustls::ServerConfig, Vec<u8>, String) {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(["agents.example.com".to_owned()]).unwrap();
+    let spki = rcgen::PublicKeyData::subject_public_key_info(&signing_key);
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    (config, cert.pem().into_bytes(), hex::encode(Sha256::digest(spki)))
 }
 
 const CARD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
@@ -140,4 +168,31 @@ async fn a_secure_channel_reuses_its_connection() {
         assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete);
     }
     assert_eq!(server.accepted.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn grpc_speaks_tls_under_the_declared_name_where_the_server_agrees_to_http_2() {
+    let server = serve_grpc(b"h2").await;
+    let open = |settings: Settings, url: &str| {
+        let url = url.to_owned();
+        async move { open_to(settings, url, (&nobody(), limits()), Carrier::Grpc).await }
+    };
+    let trusted = || routed(&server, "agents.example.com", Some(server.pem.clone()));
+    for url in ["https://agents.example.com", "agents.example.com:443", "dns:///agents.example.com:443"] {
+        let (tape, mut channel) = open(trusted(), url).await.unwrap();
+        let route = Route::Grpc { path: "/a.B/C".into() };
+        let x = channel.start(Outbound { route, headers: vec![], ..post("") });
+        assert_eq!(finish(&tape, channel.as_mut(), x).await.end, End::Complete, "{url}");
+    }
+    let unknown = open(routed(&server, "agents.example.com", None), "https://agents.example.com").await;
+    assert!(matches!(unknown, Err(CouldNotRun::Unreachable { why, .. }) if why.starts_with("TLS")));
+    // a certificate that is not trusted is no reason to speak in plaintext
+    for url in ["https://agents.example.com", "agents.example.com:443"] {
+        let lax = Settings { allow_insecure_http: true, ..routed(&server, "agents.example.com", None) };
+        let refused = open(lax, url).await;
+        assert!(matches!(refused, Err(CouldNotRun::Unreachable { why, .. }) if why.contains("certificate")), "{url}");
+    }
+    let old = serve_grpc(b"http/1.1").await;
+    let refused = open(routed(&old, "agents.example.com", Some(old.pem.clone())), "https://agents.example.com").await;
+    assert!(matches!(refused, Err(CouldNotRun::Unreachable { .. })));
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings};
 use ostiary_record::{
     ActorId, End, ExchangeId, Kind, MonoNanos, Monotonic, OpName, Route, Tape, TargetId,
-    ports::{Actor, Channel, CouldNotRun, Deadline, Limits, Next, Outbound, Target, Transport},
+    ports::{Actor, Carrier, Channel, CouldNotRun, Deadline, Limits, Next, Outbound, Target, Transport},
 };
 
 use crate::server::RawServer;
@@ -103,13 +103,26 @@ pub async fn open_with(
     Ok((tape, channel))
 }
 
+/// A channel to a target of either carrier.
+pub async fn open_to(
+    settings: Settings,
+    url: String,
+    (actor, limits): (&Actor, Limits),
+    carrier: Carrier,
+) -> Result<(Tape, Box<dyn Channel>), CouldNotRun> {
+    let tape = tape();
+    let target = Target { id: TargetId::from("interface-0"), url, carrier };
+    let channel = HttpTransport::new(settings).unwrap().open(&tape, &target, actor, limits).await?;
+    Ok((tape, channel))
+}
+
 pub async fn open_on(
     tape: &Tape,
     settings: Settings,
     url: String,
     (actor, limits): (&Actor, Limits),
 ) -> Result<Box<dyn Channel>, CouldNotRun> {
-    let target = Target { id: TargetId::from("interface-0"), url };
+    let target = Target { id: TargetId::from("interface-0"), url, carrier: Carrier::Http };
     HttpTransport::new(settings).unwrap().open(tape, &target, actor, limits).await
 }
 

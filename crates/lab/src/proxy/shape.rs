@@ -2,7 +2,7 @@
 
 use ostiary_protocol::a2a::{
     error::{A2aError, ErrorKind},
-    jsonrpc,
+    http_json, jsonrpc,
     task::{StatusView, TaskState},
 };
 use serde_json::Value;
@@ -20,7 +20,8 @@ pub(super) fn payload_mut(answer: &mut Value) -> Option<&mut Value> {
 /// The error, if the answer is one; an HTTP status of failure alone is one, too.
 pub(super) fn error(answer: Option<&Value>, status: u16) -> Option<A2aError> {
     match answer.and_then(|a| a.get("error")).filter(|e| e.is_object()) {
-        Some(object) => Some(jsonrpc::error_of(object, Some(status))),
+        Some(object) if answer.is_some_and(is_envelope) => Some(jsonrpc::error_of(object, Some(status))),
+        Some(object) => Some(http_json::error_of(object, status)),
         None if status >= 400 => Some(A2aError::of_status(status)),
         None => None,
     }

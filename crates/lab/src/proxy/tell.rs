@@ -207,11 +207,12 @@ fn leak(value: &mut Value, status: u16) -> bool {
         ],
         "detail": "authorization: Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJsZWFrZWQifQ.bm90LWEtc2lnbmF0dXJl",
     });
+    let details = if value.get("jsonrpc").is_some() { "data" } else { "details" };
     if let Some(error) = value.get_mut("error").and_then(Value::as_object_mut) {
-        match error.get_mut("data").and_then(Value::as_array_mut) {
+        match error.get_mut(details).and_then(Value::as_array_mut) {
             Some(list) => list.push(insides),
             None => {
-                error.insert("data".to_owned(), json!([insides]));
+                error.insert(details.to_owned(), json!([insides]));
             }
         }
         return true;

@@ -7,7 +7,7 @@ use ostiary_drivers::{AddressGuard, HttpTransport, Settings};
 use ostiary_record::{
     ActorId, Axes, Blob, DocumentName, Kind, MonoNanos, Monotonic, Recording, Route, ScenarioId, Source, Tape,
     TargetId,
-    ports::{Actor, Channel, Deadline, Fetch, Limits, Next, Outbound, Target, Transport},
+    ports::{Actor, Carrier, Channel, Deadline, Fetch, Limits, Next, Outbound, Target, Transport},
     view::ExchangeView,
 };
 use serde_json::{Value, json};
@@ -77,7 +77,8 @@ pub async fn open(tape: &Tape, addr: &str, actor: &str) -> Box<dyn Channel> {
     let credential = ("Authorization".to_owned(), format!("Bearer token-{actor}"));
     let credentials = if actor == "anonymous" { vec![] } else { vec![credential] };
     let actor = Actor { id: ActorId::from(actor), credentials };
-    let target = Target { id: TargetId::from("interface-0"), url: format!("http://{addr}/a2a") };
+    let target =
+        Target { id: TargetId::from("interface-0"), url: format!("http://{addr}/a2a"), carrier: Carrier::Http };
     transport().open(tape, &target, &actor, Limits::default()).await.unwrap()
 }
 

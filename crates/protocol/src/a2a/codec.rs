@@ -1,68 +1,122 @@
 //! One operation, several bindings: encodes a call for an interface's binding and reads what came back.
 //!
-//! Scenarios and checks speak of calls and replies only. HTTP+JSON and gRPC are further arms here.
+//! Scenarios and checks speak of calls and replies only; a further binding is a further arm here.
 
 use ostiary_record::{
-    MonoNanos, Seq,
+    Route,
     ports::Outbound,
     view::{ExchangeView, FrameView},
 };
+use serde_json::Value;
 
 use crate::{
     a2a::{
         binding::Binding,
         call::Call,
         error::A2aError,
-        jsonrpc,
+        grpc, http_json, jsonrpc,
         reply::{Answer, Item, Reply},
         sse::{SseEvent, SseParser},
     },
     media_type::MediaType,
 };
 
-/// A binding that calls cannot be encoded for yet.
+/// A call that cannot be made over a binding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("calls over the binding `{0}` are not supported; supported is JSONRPC")]
+pub enum EncodeError {
+    /// The binding has no codec.
+    #[error(transparent)]
+    Binding(#[from] UnsupportedBinding),
+    /// The binding's messages cannot hold what the call says.
+    #[error("the request cannot be said over gRPC: {0}")]
+    Message(#[from] grpc::WriteError),
+}
+
+/// A binding that has no codec.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("calls over the binding `{0}` are not supported; supported are JSONRPC, HTTP+JSON and GRPC")]
 pub struct UnsupportedBinding(pub String);
 
 /// Most bytes of one streamed event that are read; the drivers' frame bound is the same.
 pub const EVENT_BYTES: usize = 4 << 20;
 
 /// The bindings that calls can be encoded for.
-pub const SUPPORTED: [Binding; 1] = [Binding::JsonRpc];
+pub const SUPPORTED: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
 /// The bytes of a call.
 ///
 /// # Errors
-/// When the binding has no codec yet.
-pub fn encode(binding: &Binding, call: &Call) -> Result<Outbound, UnsupportedBinding> {
+/// When the binding has no codec, or no way to say what the call says.
+pub fn encode(binding: &Binding, call: &Call) -> Result<Outbound, EncodeError> {
     match binding {
         Binding::JsonRpc => Ok(jsonrpc::encode(call)),
-        Binding::HttpJson | Binding::Grpc | Binding::Custom(_) => Err(UnsupportedBinding(binding.as_str().to_owned())),
+        Binding::HttpJson => Ok(http_json::encode(call)),
+        Binding::Grpc => Ok(grpc::encode(call)?),
+        Binding::Custom(name) => Err(UnsupportedBinding(name.clone()).into()),
+    }
+}
+
+/// The other form of a call, where the specification gives two and an answer of HTTP 404 or 405 says that this one is not
+/// the agent's.
+#[must_use]
+pub fn alternative(binding: &Binding, call: &Call) -> Option<Outbound> {
+    if *binding == Binding::HttpJson { http_json::alternative(call) } else { None }
+}
+
+/// The operation and the request message (in ProtoJSON) that a recorded request asked for; `None` where it is none.
+#[must_use]
+pub fn asked(binding: &Binding, exchange: &ExchangeView<'_>) -> Option<(String, Value)> {
+    let body = exchange.request.as_bytes();
+    match (binding, exchange.route) {
+        (Binding::JsonRpc, _) => jsonrpc::asked(body),
+        (Binding::HttpJson, Route::Http { method, path }) => {
+            http_json::asked(method, path, body).map(|(name, request)| (name.to_owned(), request))
+        }
+        (Binding::Grpc, Route::Grpc { path }) => {
+            grpc::asked(path, body).map(|(name, request)| (name.to_owned(), request))
+        }
+        _ => None,
     }
 }
 
 /// What came back in a recorded exchange.
 ///
 /// # Errors
-/// When the binding has no codec yet.
+/// When the binding has no codec.
 pub fn read(binding: &Binding, exchange: &ExchangeView<'_>) -> Result<Reply, UnsupportedBinding> {
     match binding {
-        Binding::JsonRpc => Ok(read_jsonrpc(exchange)),
-        Binding::HttpJson | Binding::Grpc | Binding::Custom(_) => Err(UnsupportedBinding(binding.as_str().to_owned())),
+        Binding::JsonRpc => {
+            let asked = jsonrpc::request_id(exchange.request.as_bytes());
+            Ok(read_http(exchange, |bytes| {
+                let envelope = jsonrpc::decode(bytes, exchange.status());
+                let echoes_id = asked.as_ref().is_none_or(|asked| envelope.echoes(asked));
+                Decoded { answer: envelope.answer, echoes_id }
+            }))
+        }
+        Binding::HttpJson => {
+            let operation = exchange.intent.map(|op| op.0.as_str());
+            Ok(read_http(exchange, |bytes| Decoded {
+                answer: http_json::decode(bytes, exchange.status(), operation),
+                echoes_id: true,
+            }))
+        }
+        Binding::Grpc => Ok(grpc::reply(exchange)),
+        Binding::Custom(name) => Err(UnsupportedBinding(name.clone())),
     }
 }
 
-fn read_jsonrpc(exchange: &ExchangeView<'_>) -> Reply {
+/// One JSON text of an answer.
+struct Decoded {
+    answer: Answer,
+    echoes_id: bool,
+}
+
+/// Both bindings whose answers are JSON: one body, or an event stream of them.
+fn read_http(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Reply {
     let media_type = exchange.header("content-type").and_then(MediaType::parse);
     let streamed = media_type.as_ref().is_some_and(MediaType::is_event_stream);
-    let asked = jsonrpc::request_id(exchange.request.as_bytes());
-    let item = |seq, at, envelope: jsonrpc::Envelope| {
-        let echoes_id = asked.as_ref().is_none_or(|asked| envelope.echoes(asked));
-        Item { seq, at, answer: envelope.answer, echoes_id, event_id: None }
-    };
     let items =
-        if streamed { streamed_items(exchange, item) } else { whole_item(exchange, item).into_iter().collect() };
+        if streamed { streamed_items(exchange, decode) } else { whole_item(exchange, decode).into_iter().collect() };
     Reply {
         status: exchange.status(),
         media_type,
@@ -75,48 +129,58 @@ fn read_jsonrpc(exchange: &ExchangeView<'_>) -> Reply {
 
 /// The one answer of a body that is no stream. A client error without an envelope is a refusal of another shape (a
 /// gateway's, an authenticating proxy's); a server error without one is garbage.
-fn whole_item(exchange: &ExchangeView<'_>, item: impl Fn(Seq, MonoNanos, jsonrpc::Envelope) -> Item) -> Option<Item> {
+fn whole_item(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Option<Item> {
     let body = exchange.body();
     let status = exchange.status();
     let refused = status.filter(|s| (400..500).contains(s));
     let last = exchange.frames.last();
     let (seq, at) = last.map_or((exchange.decisive(), exchange.sent.at), |f| (f.seq, f.at));
-    let bare =
-        |status| Item { seq, at, answer: Answer::Error(A2aError::of_status(status)), echoes_id: true, event_id: None };
+    let item = |answer, echoes_id| Some(Item { seq, at, answer, echoes_id, event_id: None });
+    let bare = |status| item(Answer::Error(A2aError::of_status(status)), true);
     if body.is_empty() {
-        return refused.map(bare);
+        // of all empty answers one is right, and only the binding knows which
+        let answered = exchange.complete().then(|| decode(&body)).filter(|d| matches!(d.answer, Answer::Result(_)));
+        return refused.map_or_else(|| answered.and_then(|d| item(d.answer, d.echoes_id)), bare);
     }
     if !exchange.complete() {
-        return (exchange.ended.is_some()).then(|| {
-            let why = "the body was cut off".to_owned();
-            item(seq, at, jsonrpc::Envelope { id: None, answer: Answer::Malformed(why) })
-        });
+        exchange.ended?;
+        return item(Answer::Malformed("the body was cut off".to_owned()), false);
     }
-    let envelope = jsonrpc::decode(&body, status);
-    match (&envelope.answer, refused) {
-        (Answer::Malformed(_), Some(status)) => Some(bare(status)),
+    let Decoded { answer, echoes_id } = decode(&body);
+    match (answer, refused) {
+        (Answer::Malformed(_), Some(status)) => bare(status),
         (Answer::Malformed(why), None) => {
             let media = exchange.header("content-type").unwrap_or("no content type");
-            let why = format!("HTTP {}, {media}: {why}", status.unwrap_or_default());
-            Some(item(seq, at, jsonrpc::Envelope { id: envelope.id, answer: Answer::Malformed(why) }))
+            item(Answer::Malformed(format!("HTTP {}, {media}: {why}", status.unwrap_or_default())), echoes_id)
         }
-        _ => Some(item(seq, at, envelope)),
+        (answer, _) => item(answer, echoes_id),
     }
 }
 
-fn streamed_items(exchange: &ExchangeView<'_>, item: impl Fn(Seq, MonoNanos, jsonrpc::Envelope) -> Item) -> Vec<Item> {
+fn streamed_items(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Vec<Item> {
     let mut parser = SseParser::new(EVENT_BYTES);
     let mut out = Vec::new();
+    let malformed = |why: &str| Decoded { answer: Answer::Malformed(why.to_owned()), echoes_id: false };
+    let item = |frame: &FrameView<'_>, decoded: Decoded, event_id| {
+        let Decoded { answer, echoes_id } = decoded;
+        Item { seq: frame.seq, at: frame.at, answer, echoes_id, event_id }
+    };
     let read = |frame: &FrameView<'_>, event: SseEvent| {
-        let item = item(frame.seq, frame.at, of_event(&event, exchange));
-        Item { event_id: event.id, ..item }
+        let decoded = if event.text().is_none() {
+            malformed("an event is not UTF-8")
+        } else if event.unterminated {
+            // without its blank line an event is dispatched to nobody who reads by the rules, even where its data is whole
+            malformed("the stream ended in the middle of an event")
+        } else {
+            decode(&event.data)
+        };
+        item(frame, decoded, event.id)
     };
     for frame in &exchange.frames {
         match parser.push(frame.bytes.as_bytes()) {
             Ok(events) => out.extend(events.into_iter().map(|e| read(frame, e))),
             Err(error) => {
-                let answer = Answer::Malformed(error.to_string());
-                out.push(item(frame.seq, frame.at, jsonrpc::Envelope { id: None, answer }));
+                out.push(item(frame, malformed(&error.to_string()), None));
                 return out;
             }
         }
@@ -125,19 +189,6 @@ fn streamed_items(exchange: &ExchangeView<'_>, item: impl Fn(Seq, MonoNanos, jso
         out.push(read(last, event));
     }
     out
-}
-
-fn of_event(event: &SseEvent, exchange: &ExchangeView<'_>) -> jsonrpc::Envelope {
-    if event.text().is_none() {
-        let answer = Answer::Malformed("an event is not UTF-8".to_owned());
-        return jsonrpc::Envelope { id: None, answer };
-    }
-    // without its blank line an event is dispatched to nobody who reads by the rules, even where its data is whole
-    if event.unterminated {
-        let answer = Answer::Malformed("the stream ended in the middle of an event".to_owned());
-        return jsonrpc::Envelope { id: None, answer };
-    }
-    jsonrpc::decode(&event.data, exchange.status())
 }
 
 #[cfg(test)]

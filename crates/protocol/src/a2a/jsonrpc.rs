@@ -73,6 +73,7 @@ pub fn decode(bytes: &[u8], http_status: Option<u16>) -> Envelope {
 pub fn error_of(object: &Value, http_status: Option<u16>) -> A2aError {
     A2aError {
         http_status,
+        status: None,
         code: object.get("code").and_then(Value::as_i64),
         message: object.get("message").and_then(Value::as_str).map(str::to_owned),
         details: object.get("data").cloned(),
@@ -84,6 +85,14 @@ pub fn error_of(object: &Value, http_status: Option<u16>) -> A2aError {
 #[must_use]
 pub fn request_id(body: &[u8]) -> Option<Value> {
     serde_json::from_slice::<Value>(body).ok()?.get("id").cloned()
+}
+
+/// The method and the parameters of a request body; `None` where it names no method.
+#[must_use]
+pub fn asked(body: &[u8]) -> Option<(String, Value)> {
+    let mut body = parse_strict(body, Limits::WIRE).ok()?;
+    let method = body.get("method")?.as_str()?.to_owned();
+    Some((method, body.get_mut("params").map_or(Value::Null, Value::take)))
 }
 
 fn versioned(value: &Value, id: Option<Value>, answer: Answer) -> Envelope {

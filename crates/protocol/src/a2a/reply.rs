@@ -128,9 +128,14 @@ impl Reply {
         })
     }
 
-    /// Whether the candidate asked for patience: HTTP 429, or 503 with nothing of the binding in it.
+    /// Whether the candidate asked for patience: HTTP 429, or 503 with nothing of the binding in it, or gRPC's names for
+    /// the two.
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
+        let status = self.error().filter(|(e, _)| e.http_status.is_none()).and_then(|(e, _)| e.status.as_deref());
+        if matches!(status, Some("RESOURCE_EXHAUSTED" | "UNAVAILABLE")) {
+            return true;
+        }
         self.status == Some(429) || (self.status == Some(503) && self.result().is_none())
     }
 }

@@ -52,8 +52,7 @@ pub(super) fn reached<'a>(facts: &Facts<'a>, mark: &str) -> Vec<Answered<'a>> {
     let about = |a: &Answered<'_>| {
         let Some((Some(id), at)) = a.tape.recording.mark(mark) else { return false };
         let other = facts.actor_of(a.tape, Role::OtherTenant);
-        let request = serde_json::from_slice::<serde_json::Value>(a.exchange.request.as_bytes()).unwrap_or_default();
-        a.exchange.sent.seq > at && a.exchange.actor == other && names(&request, id)
+        a.exchange.sent.seq > at && a.exchange.actor == other && names(&a.request(), id)
     };
     answers::of(facts, tenant::ID).into_iter().filter(about).collect()
 }

@@ -87,7 +87,8 @@ fn difference(foreign: (&A2aError, String), nothing: (&A2aError, String)) -> Opt
     if f.kind() != n.kind() && f.kind() == Some(ErrorKind::Forbidden) {
         return Some(Difference::Forbidden);
     }
-    if (f.http_status, f.code, f.reason()) != (n.http_status, n.code, n.reason()) {
+    let told = |e: &A2aError| (e.http_status, e.status.clone(), e.code, e.reason().map(str::to_owned));
+    if told(f) != told(n) {
         return Some(Difference::Plain(f.label()));
     }
     let (f, n) = (masked(f.object.as_ref(), &f_id), masked(n.object.as_ref(), &n_id));
@@ -99,8 +100,7 @@ fn difference(foreign: (&A2aError, String), nothing: (&A2aError, String)) -> Opt
 
 /// The id that a request names.
 fn task_of(answered: &Answered<'_>) -> String {
-    let request = serde_json::from_slice::<Value>(answered.exchange.request.as_bytes()).unwrap_or_default();
-    request.pointer("/params/id").and_then(Value::as_str).unwrap_or_default().to_owned()
+    answered.request().get("id").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// The error with what differs from request to request taken out: the id asked for, times, and numbers of exchanges.

@@ -48,10 +48,10 @@ fn controlled(answered: &Answered<'_>, error: &A2aError, control: Option<&str>, 
     if operation == "CancelTask" {
         operation = "GetTask";
         let same = |a: &&Answered<'_>| {
-            let got = a.reply.error().map(|(e, _)| (e.code, e.http_status));
+            let got = a.reply.error().map(|(e, _)| (e.code, e.http_status, e.status.clone()));
             a.operation() == operation
                 && a.exchange.actor == answered.exchange.actor
-                && got == Some((error.code, error.http_status))
+                && got == Some((error.code, error.http_status, error.status.clone()))
         };
         if near().find(same).is_none() {
             return false;

@@ -152,7 +152,10 @@ fn yielded(facts: &Facts<'_>, asked: &Reply, unknown: &Reply) -> Yielded {
 
 /// Whether two refusals tell a caller the same: all but the texts, which may name the id asked for.
 fn alike(one: &A2aError, other: &A2aError) -> bool {
-    let shape = |e: &A2aError| (e.http_status, e.code, e.reason().map(str::to_owned), e.object.as_ref().map(members));
+    let shape = |e: &A2aError| {
+        let told = (e.http_status, e.status.clone(), e.code, e.reason().map(str::to_owned));
+        (told, e.object.as_ref().map(members))
+    };
     shape(one) == shape(other)
 }
 

@@ -83,7 +83,7 @@ fn activated(facts: &Facts<'_>, profile: &Profile, at: &[EventRef]) -> Option<Fi
 
 fn unsupported(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Finding {
     let observed = format!("{} {}", interface.binding, interface.protocol_version);
-    let expected = "a binding and version that the harness exercises (JSONRPC 1.0)";
+    let expected = "a binding and version that the harness exercises (JSONRPC, HTTP+JSON or GRPC, 1.0)";
     let finding = facts.fail(ReasonCode::InterfaceUnsupported, at.to_vec(), expected, observed);
     finding.at_pointer(CARD, interface.pointer.clone())
 }
@@ -99,7 +99,7 @@ fn in_the_specification(interface: &Interface) -> bool {
 fn not_drivable(facts: &Facts<'_>, interface: &Interface, at: &[EventRef]) -> Finding {
     let finding = unsupported(facts, interface, at).as_severity(Severity::Warning);
     let message = format!(
-        "{} {} may stand in a card, and the harness does not exercise it: a gate needs a JSONRPC 1.0 interface beside it",
+        "{} {} may stand in a card, and the harness does not exercise it: a gate needs an interface of JSONRPC, HTTP+JSON or GRPC beside it",
         interface.binding, interface.protocol_version
     );
     finding.with_message(message)
@@ -141,10 +141,11 @@ mod tests {
     use super::*;
     use crate::testing::{Driven, World, caught, edit_document, is, passes, warnings};
 
+    /// A second interface beside the honest one, of a version that nobody drives.
     fn second(binding: &str, activate: &str) -> Driven {
         let mut world = World::with_card(|card| {
             let other =
-                json!({"url": "https://agent.example.test/x", "protocolBinding": binding, "protocolVersion": "1.0"});
+                json!({"url": "https://agent.example.test/x", "protocolBinding": binding, "protocolVersion": "2.0"});
             card["supportedInterfaces"].as_array_mut().unwrap().push(other);
         });
         if !activate.is_empty() {
@@ -156,11 +157,15 @@ mod tests {
     #[test]
     fn a_supported_interface_passes() {
         passes(&Supported, &World::honest().drive());
+        for binding in ["HTTP+JSON", "GRPC"] {
+            passes(&Supported, &only(binding, true));
+            passes(&Supported, &only(binding, false));
+        }
     }
 
     #[test]
     fn an_activated_interface_of_an_unknown_binding_is_caught() {
-        caught(&Supported, &second("GRPC", "a2a-grpc-1.0"), ReasonCode::InterfaceUnsupported);
+        caught(&Supported, &second("GRPC", "a2a-grpc-2.0"), ReasonCode::InterfaceUnsupported);
         let only = World::with_card(|card| card["supportedInterfaces"][0]["protocolVersion"] = json!("2.0"));
         caught(&Supported, &only.drive(), ReasonCode::InterfaceUnsupported);
         let mut gone = second("GRPC", "a2a-jsonrpc-1.0");
@@ -177,12 +182,11 @@ mod tests {
 
     #[test]
     fn a_card_alone_is_not_at_fault_for_what_the_harness_lacks() {
-        for binding in ["HTTP+JSON", "GRPC", "https://example.test/binding"] {
-            let alone = only(binding, true);
-            is(&Supported, &alone, Outcome::NotApplicable);
-            assert_eq!(warnings(&Supported, &alone), [ReasonCode::InterfaceUnsupported]);
-            caught(&Supported, &only(binding, false), ReasonCode::InterfaceUnsupported);
-        }
+        let binding = "https://example.test/binding";
+        let alone = only(binding, true);
+        is(&Supported, &alone, Outcome::NotApplicable);
+        assert_eq!(warnings(&Supported, &alone), [ReasonCode::InterfaceUnsupported]);
+        caught(&Supported, &only(binding, false), ReasonCode::InterfaceUnsupported);
         caught(&Supported, &only("jsonrpc", true), ReasonCode::InterfaceUnsupported);
     }
 

@@ -1,6 +1,6 @@
 //! `a2a.error.codes`: what is wrong is refused with the error that the specification names for it (E-01, E-02).
 
-use ostiary_protocol::a2a::ErrorKind;
+use ostiary_protocol::a2a::{Binding, ErrorKind};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -37,19 +37,32 @@ impl Check for ErrorCodes {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
+        let binding = answers::binding(facts);
         let judge = |a: &Answered<'_>| {
-            let (named, tolerated) = expected(a);
+            if a.axis(rpc::AXIS) == Wrong::Message.as_str() && says_unreadable(a) {
+                return vec![facts.pass(a.cite()).at_exchange(a.exchange.id)];
+            }
+            let (named, tolerated) = expected(a, &binding);
             refusal::judge(facts, a, Refusal { named, tolerated, served: ReasonCode::ErrorNotRefused })
         };
         answers::all(facts).iter().flat_map(judge).collect()
     }
 }
 
+/// Whether a message that nobody can read was refused with a status that frameworks of gRPC give for it: they read before
+/// the agent does, A2A tables no error for it, gRPC's own table says INTERNAL, and Python's says UNKNOWN.
+fn says_unreadable(answered: &Answered<'_>) -> bool {
+    let status = answered.reply.error().and_then(|(error, _)| error.status.as_deref());
+    matches!(status, Some("INVALID_ARGUMENT" | "INTERNAL" | "UNKNOWN"))
+}
+
 /// The named errors, and those that another reading or an official SDK uses.
 ///
 /// An id that no agent would give may be called invalid before it is looked for; to cancel what does not exist is "not
 /// cancelable" to the official kit; and an agent without tasks may not offer the operations.
-fn expected(answered: &Answered<'_>) -> (&'static [ErrorKind], &'static [ErrorKind]) {
+///
+/// Over HTTP+JSON a body that is no JSON may be called wrong in any of the ways that share HTTP 400.
+fn expected(answered: &Answered<'_>, binding: &Binding) -> (&'static [ErrorKind], &'static [ErrorKind]) {
     use ErrorKind as K;
     let Some(wrong) = Wrong::parse(answered.axis(rpc::AXIS)) else {
         return (
@@ -59,9 +72,14 @@ fn expected(answered: &Answered<'_>) -> (&'static [ErrorKind], &'static [ErrorKi
     };
     match wrong {
         Wrong::Method => (&[K::MethodNotFound], &[K::UnsupportedOperation, K::InvalidRequest]),
+        Wrong::Params if *binding == Binding::HttpJson => {
+            (&[K::InvalidParams, K::InvalidRequest, K::TaskNotFound], &[])
+        }
         Wrong::Params => (&[K::InvalidParams, K::TaskNotFound], &[K::InvalidRequest]),
         Wrong::Envelope => (&[K::InvalidRequest], &[K::MethodNotFound, K::InvalidParams, K::Parse]),
+        Wrong::Json if *binding == Binding::HttpJson => (&[K::Parse, K::InvalidRequest, K::InvalidParams], &[]),
         Wrong::Json => (&[K::Parse], &[K::InvalidRequest]),
+        Wrong::Message => (&[K::Parse, K::InvalidRequest, K::InvalidParams], &[]),
     }
 }
 
@@ -92,7 +110,7 @@ mod tests {
 
     #[test]
     fn another_error_than_the_named_one_is_caught() {
-        for what in Wrong::ALL {
+        for what in Wrong::of(&Binding::JsonRpc).iter().copied() {
             caught(&ErrorCodes, &answering(wrong(what), -32603), ReasonCode::ErrorCodeMismatch);
         }
         let unknown = answering(|i| i.scenario == unknown::ID && i.operation == "GetTask", -32603);

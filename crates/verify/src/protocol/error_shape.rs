@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use ostiary_protocol::a2a::error::ShapeGrade;
+use ostiary_protocol::a2a::{Binding, error::ShapeGrade};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     answers,
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
-    scenarios::{rpc, terminal, undeclared, unknown, version},
+    scenarios::{
+        rpc::{self, Wrong},
+        terminal, undeclared, unknown, version,
+    },
 };
 
 /// The check.
@@ -48,6 +51,11 @@ impl Check for ErrorShape {
         let (mut out, mut seen, mut told) = (Vec::new(), Vec::new(), BTreeSet::new());
         for answered in answers::all(facts) {
             let Some((error, seq)) = answered.reply.error() else { continue };
+            // a path that is none of the binding's is answered by whatever serves paths, in its own words
+            let no_path = binding == Binding::HttpJson && answered.axis(rpc::AXIS) == Wrong::Method.as_str();
+            if no_path && error.object.is_none() {
+                continue;
+            }
             let (at, x) = (answered.at(seq), answered.exchange.id);
             seen.extend(at.clone());
             for problem in error.shape_problems(&binding) {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ostiary_protocol::a2a::StreamItem;
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
-use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
@@ -65,8 +64,7 @@ impl Check for TaskIds {
 
 /// Whether a message was sent that names no task, so that whatever task it leads to is new.
 fn asks_for_new(answered: &Answered<'_>) -> bool {
-    let request = serde_json::from_slice::<Value>(answered.exchange.request.as_bytes()).unwrap_or_default();
-    answered.operation().starts_with("Send") && request.pointer("/params/message/taskId").is_none()
+    answered.operation().starts_with("Send") && answered.request().pointer("/message/taskId").is_none()
 }
 
 #[cfg(test)]

@@ -106,7 +106,18 @@ impl Client {
     /// Sends a prepared call and reads the whole answer.
     pub(crate) async fn send(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<Reply, CouldNotRun> {
         let out = codec::encode(&self.binding, call).map_err(internal)?;
-        self.send_raw(stage, out).await
+        let reply = self.send_raw(stage, out).await?;
+        let elsewhere =
+            matches!(reply.status, Some(404 | 405)) && reply.error().is_none_or(|(e, _)| e.reason().is_none());
+        match codec::alternative(&self.binding, call).filter(|_| elsewhere) {
+            Some(other) => self.send_raw(stage, other).await,
+            None => Ok(reply),
+        }
+    }
+
+    /// The binding of the interface.
+    pub(crate) const fn binding(&self) -> &Binding {
+        &self.binding
     }
 
     /// Sends bytes as they are and reads the whole answer.

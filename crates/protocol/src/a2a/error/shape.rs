@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::a2a::{
     binding::Binding,
-    error::{A2aError, ERROR_DOMAIN},
+    error::{A2aError, ERROR_DOMAIN, ErrorKind, Mapping, TABLE, row},
 };
 
 /// Something about an error's shape.
@@ -37,9 +37,14 @@ impl A2aError {
             return no_object(self.http_status);
         };
         let mut out = Vec::new();
-        if *binding == Binding::JsonRpc {
-            members(object, &mut out);
+        match binding {
+            Binding::JsonRpc => members(object, &mut out),
+            Binding::HttpJson if is_problem_document(object) => return vec![problem_document()],
+            Binding::HttpJson => http_members(object, self.http_status, &mut out),
+            // the fields of a gRPC error cannot be of another type
+            Binding::Grpc | Binding::Custom(_) => {}
         }
+        status(self, binding, &mut out);
         details(self.details.as_ref(), details_name(binding), &mut out);
         error_info(self, binding, &mut out);
         out
@@ -70,6 +75,60 @@ fn members(object: &Value, out: &mut Vec<ShapeProblem>) {
     }
 }
 
+/// `{code, status, message}` beside `details` (§11.6); `code` repeats the HTTP status.
+fn http_members(object: &Value, http_status: Option<u16>, out: &mut Vec<ShapeProblem>) {
+    members(object, out);
+    if !object.get("status").is_some_and(Value::is_string) {
+        out.push(required("/status", "`status` is no string"));
+    }
+    let (code, status) = (object.get("code").and_then(Value::as_u64), http_status.map(u64::from));
+    if let (Some(code), Some(status)) = (code, status)
+        && code != status
+    {
+        let what = format!("`code` is {code}, and the HTTP status is {status}");
+        out.push(ShapeProblem { grade: ShapeGrade::Recommended, pointer: "/code".to_owned(), what });
+    }
+}
+
+/// RFC 9457, which examples in §6.4 and §6.5 still show where §11.6 prescribes `error`.
+fn is_problem_document(object: &Value) -> bool {
+    object.get("code").is_none() && object.get("message").is_none() && object.get("title").is_some()
+}
+
+fn problem_document() -> ShapeProblem {
+    let what = "the form of RFC 9457, as older examples show it, in place of `error` with `details`".to_owned();
+    ShapeProblem { grade: ShapeGrade::Recommended, pointer: String::new(), what }
+}
+
+/// The status must be that of one of the two published mappings; which of them cannot be negotiated (§3.6).
+fn status(error: &A2aError, binding: &Binding, out: &mut Vec<ShapeProblem>) {
+    let (Some(kind), Some(mapping)) = (error.kind(), error.mapping(binding)) else { return };
+    let row = row(kind);
+    let [old, new] = match binding {
+        Binding::Grpc => row.grpc.map(str::to_owned),
+        _ => row.http.map(|status| status.to_string()),
+    };
+    let seen = match binding {
+        Binding::Grpc => error.status.clone(),
+        _ => error.http_status.map(|status| status.to_string()),
+    };
+    let seen = seen.unwrap_or_default();
+    let (grade, what) = match mapping {
+        Mapping::Both | Mapping::V1_0_1 => return,
+        Mapping::V1_0_0 => {
+            (ShapeGrade::Recommended, format!("{seen} is the mapping of 1.0.0 for {}; 1.0.1 says {new}", row.name))
+        }
+        Mapping::Neither => (ShapeGrade::Required, format!("{seen} for {}: 1.0.0 says {old}, 1.0.1 {new}", row.name)),
+    };
+    out.push(ShapeProblem { grade, pointer: "/status".to_owned(), what });
+}
+
+/// Whether the error can only be one of A2A's own, known or not.
+fn is_a2a(error: &A2aError) -> bool {
+    let may = |own: bool| TABLE.iter().any(|row| row.kind.is_a2a() == own && error.may_mean(row.kind));
+    error.kind().map_or_else(|| may(true) && !may(false), ErrorKind::is_a2a)
+}
+
 fn details(details: Option<&Value>, name: &str, out: &mut Vec<ShapeProblem>) {
     let list = match details {
         None | Some(Value::Null) => return,
@@ -91,7 +150,7 @@ fn error_info(error: &A2aError, binding: &Binding, out: &mut Vec<ShapeProblem>) 
     let name = details_name(binding);
     let mut problem = |pointer: String, what: String| out.push(ShapeProblem { grade, pointer, what });
     let Some(info) = error.error_infos().next() else {
-        if error.kind().is_some_and(super::ErrorKind::is_a2a) {
+        if is_a2a(error) {
             problem(format!("/{name}"), "no `google.rpc.ErrorInfo` names the reason".to_owned());
         }
         return;
@@ -99,7 +158,7 @@ fn error_info(error: &A2aError, binding: &Binding, out: &mut Vec<ShapeProblem>) 
     if !info.get("reason").is_some_and(Value::is_string) {
         problem(format!("/{name}"), "`ErrorInfo.reason` is absent".to_owned());
     }
-    if error.kind().is_some_and(super::ErrorKind::is_a2a) && !info.get("domain").is_some_and(|d| d == ERROR_DOMAIN) {
+    if is_a2a(error) && !info.get("domain").is_some_and(|d| d == ERROR_DOMAIN) {
         problem(format!("/{name}"), format!("`ErrorInfo.domain` is not `{ERROR_DOMAIN}`"));
     }
 }
@@ -113,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::a2a::jsonrpc;
+    use crate::a2a::{http_json, jsonrpc};
 
     fn problems(error: Value) -> Vec<(ShapeGrade, String)> {
         let error = jsonrpc::error_of(&error, Some(200));
@@ -137,6 +196,29 @@ mod tests {
         assert_eq!(untyped, [(ShapeGrade::Required, "/data/0".to_owned())]);
         let bare = problems(json!({"code": "x"}));
         assert_eq!(bare.len(), 2);
+    }
+
+    #[test]
+    fn http_errors_name_code_status_and_reason() {
+        let info =
+            |reason: &str| json!([{"@type": super::super::ERROR_INFO, "reason": reason, "domain": ERROR_DOMAIN}]);
+        let problems = |status: u16, object: Value| -> Vec<(ShapeGrade, String)> {
+            let error = http_json::error_of(&object, status);
+            error.shape_problems(&Binding::HttpJson).into_iter().map(|p| (p.grade, p.pointer)).collect()
+        };
+        let object = |code: u16, status: &str, reason: &str| json!({"code": code, "status": status, "message": "no", "details": info(reason)});
+        use ShapeGrade::{Recommended, Required};
+        assert_eq!(problems(404, object(404, "NOT_FOUND", "TASK_NOT_FOUND")), []);
+        assert_eq!(problems(400, object(400, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE")), []);
+        let old = problems(409, object(409, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE"));
+        assert_eq!(old, [(Recommended, "/status".to_owned())], "the mapping of 1.0.0 is named");
+        assert_eq!(problems(500, object(500, "INTERNAL", "TASK_NOT_FOUND")), [(Required, "/status".to_owned())]);
+        assert_eq!(problems(404, object(400, "NOT_FOUND", "TASK_NOT_FOUND")), [(Recommended, "/code".to_owned())]);
+        let without = problems(409, json!({"code": 409, "status": "FAILED_PRECONDITION", "message": "no"}));
+        assert_eq!(without, [(Required, "/details".to_owned())], "only A2A's own errors have this status");
+        assert_eq!(problems(400, json!({"code": 400, "status": "INVALID_ARGUMENT", "message": "no"})), []);
+        let stale = json!({"type": "x", "title": "no", "status": 404});
+        assert_eq!(problems(404, stale), [(Recommended, String::new())]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct ErrorRow {
     pub kind: ErrorKind,
     /// Its name in the specification.
     pub name: &'static str,
-    /// Its reason in `ErrorInfo`; `None` = the specification gives none.
+    /// Its reason in `ErrorInfo`: the specification's, or the official SDK's where that gives none.
     pub reason: Option<&'static str>,
     /// Its JSON-RPC code; `None` = the specification gives none.
     pub jsonrpc: Option<i64>,
@@ -84,8 +84,8 @@ pub const TABLE: [ErrorRow; 16] = {
         new(K::ExtensionSupportRequired, ("ExtensionSupportRequiredError", Some("EXTENSION_SUPPORT_REQUIRED")), Some(-32008), PRECONDITION, [400, 400]),
         new(K::VersionNotSupported, ("VersionNotSupportedError", Some("VERSION_NOT_SUPPORTED")), Some(-32009), WAS_UNIMPLEMENTED, [400, 400]),
         new(K::Parse, ("JSONParseError", None), Some(-32700), ARGUMENT, [400, 400]),
-        new(K::InvalidRequest, ("InvalidRequestError", None), Some(-32600), ARGUMENT, [400, 400]),
-        new(K::MethodNotFound, ("MethodNotFoundError", None), Some(-32601), ["UNIMPLEMENTED"; 2], [404, 404]),
+        new(K::InvalidRequest, ("InvalidRequestError", Some("INVALID_REQUEST")), Some(-32600), ARGUMENT, [400, 400]),
+        new(K::MethodNotFound, ("MethodNotFoundError", Some("METHOD_NOT_FOUND")), Some(-32601), ["UNIMPLEMENTED"; 2], [404, 404]),
         new(K::InvalidParams, ("InvalidParamsError", Some("INVALID_PARAMS")), Some(-32602), ARGUMENT, [400, 400]),
         new(K::Internal, ("InternalError", None), Some(-32603), ["INTERNAL"; 2], [500, 500]),
         new(K::Unauthenticated, ("authentication failure", None), None, ["UNAUTHENTICATED"; 2], [401, 401]),
@@ -144,6 +144,17 @@ pub const fn by_auth_status(status: u16) -> Option<ErrorKind> {
     match status {
         401 => Some(ErrorKind::Unauthenticated),
         403 => Some(ErrorKind::Forbidden),
+        _ => None,
+    }
+}
+
+/// The error of a gRPC status that no other error has.
+#[must_use]
+pub fn by_status_name(name: &str) -> Option<ErrorKind> {
+    match name {
+        "NOT_FOUND" => Some(ErrorKind::TaskNotFound),
+        "UNAUTHENTICATED" => Some(ErrorKind::Unauthenticated),
+        "PERMISSION_DENIED" => Some(ErrorKind::Forbidden),
         _ => None,
     }
 }
