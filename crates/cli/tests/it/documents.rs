@@ -105,7 +105,9 @@ fn problem(command: &Written) -> Option<String> {
     let filled = filled(&words);
     let error = ostiary_cli::Cli::try_parse_from(&filled).err()?;
     let told = words.iter().any(|word| word == "…") || (!command.whole && !words.iter().any(|w| w.starts_with("--")));
-    let placeholder = words.iter().any(|word| word.contains("SECONDS") || word.contains('|'));
+    // a sentence may name an option without saying what follows it
+    let named = !command.whole && words.last().is_some_and(|word| word.starts_with("--"));
+    let placeholder = named || words.iter().any(|word| word.contains("SECONDS") || word.contains('|'));
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
         ErrorKind::MissingRequiredArgument | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if told => None,
