@@ -16,6 +16,7 @@ pub mod drift;
 pub mod feed;
 pub mod grants;
 pub mod lifecycle;
+pub mod looks;
 pub mod outcomes;
 pub mod queue;
 pub mod race;
@@ -78,10 +79,10 @@ macro_rules! store_conformance {
                 what_is_given_up_stays_visible, a_notice_is_told_once;
             drift: a_report_is_taken_once, only_another_card_begins_a_revalidation, what_the_control_plane_sees_decides,
                 one_router_alone_takes_nothing_down, a_second_router_counts_while_nobody_can_look,
-                an_unfounded_reporter_is_heard_later, what_happened_meanwhile_counts,
-                a_look_that_was_overtaken_moves_nothing, reports_at_the_same_time_are_one_revalidation,
-                a_report_survives_every_failpoint, a_look_survives_every_failpoint,
-                another_machine_lifts_no_revalidation;
+                an_unfounded_reporter_is_heard_later;
+            looks: what_happened_meanwhile_counts, a_look_that_was_overtaken_moves_nothing,
+                reports_at_the_same_time_are_one_revalidation, a_report_survives_every_failpoint,
+                a_look_survives_every_failpoint, another_machine_lifts_no_revalidation;
             outcomes: a_window_counts_once_and_adds_up, sums_begin_and_end_in_time;
             audit: revisions_have_no_gap_and_the_chain_verifies, an_edited_entry_is_found, a_deleted_entry_is_found,
                 a_moved_entry_is_found, a_refiled_entry_is_found, a_cut_chain_is_found;
