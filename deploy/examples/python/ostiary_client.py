@@ -44,7 +44,9 @@ class Admissions:
     """A connection to whoever decides: `127.0.0.1:8431`, or `unix:/run/ostiary/admission.sock`."""
 
     def __init__(self, target: str, token: str | None = None, patience: float = PATIENCE_SECONDS):
-        self._channel = grpc.insecure_channel(target)
+        # a path is no name of a host, and servers that are strict refuse it as one
+        options = (("grpc.default_authority", "localhost"),) if target.startswith("unix:") else ()
+        self._channel = grpc.insecure_channel(target, options)
         self._stub = admission_pb2_grpc.AdmissionServiceStub(self._channel)
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._patience = patience

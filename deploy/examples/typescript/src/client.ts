@@ -56,7 +56,9 @@ export class Admissions {
   readonly #patience: number;
 
   constructor(target: string, options: { token?: string; patienceMs?: number } = {}) {
-    this.#client = new AdmissionServiceClient(target, credentials.createInsecure());
+    // a path is no name of a host, and servers that are strict refuse it as one
+    const named = target.startsWith('unix:') ? { 'grpc.default_authority': 'localhost' } : {};
+    this.#client = new AdmissionServiceClient(target, credentials.createInsecure(), named);
     if (options.token) {
       this.#metadata.set('authorization', `Bearer ${options.token}`);
     }
