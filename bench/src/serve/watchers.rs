@@ -40,6 +40,12 @@ pub struct Arrived {
     done: Notify,
 }
 
+/// One of them, and the newest step that it has seen.
+struct Watcher {
+    arrived: Arc<Arrived>,
+    newest: AtomicU64,
+}
+
 /// Longest wait until all of them are connected, and until a step has reached all of them.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -56,11 +62,11 @@ impl Watchers {
             let channel = endpoint(address)?.connect().await.context("failed to connect a reader")?;
             let opened = AdmissionServiceClient::new(channel).watch_admissions(futures::stream::pending()).await;
             let mut steps = opened.context("failed to open a stream")?.into_inner();
-            let arrived = Arc::clone(&arrived);
+            let watcher = Watcher::of(&arrived);
             tasks.spawn(async move {
                 while let Some(step) = steps.message().await? {
                     if let Some(Message::Delta(delta)) = step.message {
-                        arrived.saw(delta.to);
+                        watcher.saw(delta.to);
                     }
                 }
                 Ok(())
@@ -113,28 +119,43 @@ impl Arrived {
     fn of(all: usize) -> Self {
         Self { all, awaited: AtomicU64::new(u64::MAX), seen: AtomicUsize::new(0), done: Notify::new() }
     }
+}
 
+// === impl Watcher ===
+
+impl Watcher {
+    fn of(arrived: &Arc<Arrived>) -> Self {
+        Self { arrived: Arc::clone(arrived), newest: AtomicU64::new(0) }
+    }
+
+    /// A step, or what stands for it and more: a watcher that was cut off and came back counts when it is there again.
     fn saw(&self, step: u64) {
-        let awaited = self.awaited.load(Ordering::Acquire) == step;
-        if awaited && self.seen.fetch_add(1, Ordering::AcqRel) + 1 == self.all {
-            self.done.notify_one();
+        let awaited = self.arrived.awaited.load(Ordering::Acquire);
+        let before = self.newest.fetch_max(step, Ordering::AcqRel);
+        let arrives = before < awaited && awaited <= step;
+        if arrives && self.arrived.seen.fetch_add(1, Ordering::AcqRel) + 1 == self.arrived.all {
+            self.arrived.done.notify_one();
         }
     }
 }
 
-impl Downstream for Arrived {
-    fn replaced(&self, _: &ViewScope, _: &Arc<Index>, _: &RelayedHead) {}
+impl Downstream for Watcher {
+    fn replaced(&self, _: &ViewScope, _: &Arc<Index>, head: &RelayedHead) {
+        self.saw(head.revision.0);
+    }
 
     fn stepped(&self, _: &ViewScope, _: &[Sent], to: Revision, _: Option<&RelayedHead>) {
         self.saw(to.0);
     }
 
-    fn confirmed(&self, _: &ViewScope, _: &RelayedHead) {}
+    fn confirmed(&self, _: &ViewScope, head: &RelayedHead) {
+        self.saw(head.revision.0);
+    }
 }
 
 fn config(address: &str, n: usize, arrived: &Arc<Arrived>) -> Result<RouterConfig> {
     let trust = Keyring::trusting([SigningKey::from_seed(SEED).verifying_key()]);
-    let downstream: Arc<dyn Downstream> = Arc::<Arrived>::clone(arrived);
+    let downstream: Arc<dyn Downstream> = Arc::new(Watcher::of(arrived));
     let mut config = RouterConfig::new(endpoint(address)?, format!("router-{n}"), trust);
     config.downstream = Some(downstream);
     Ok(config)

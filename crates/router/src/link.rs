@@ -1,6 +1,10 @@
 //! Keeps one scope's copy in step: connects, feeds messages to the rules, does what they say, tries again.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures::StreamExt as _;
 use jiff::SignedDuration;
@@ -10,7 +14,7 @@ use ostiary_proto::admission::v1::{
 };
 use tokio::{
     sync::mpsc,
-    time::{Interval, MissedTickBehavior},
+    time::{Interval, MissedTickBehavior, Sleep},
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +44,8 @@ pub(crate) struct Link {
     /// The revision that is applied here, and the one up to which that was said on this stream.
     applied: Revision,
     acknowledged: Revision,
+    /// What is to be acknowledged, and when.
+    due: Option<(Revision, Pin<Box<Sleep>>)>,
 }
 
 /// What links share.
@@ -58,6 +64,9 @@ pub(crate) struct Surroundings {
 const TICK: Duration = Duration::from_millis(100);
 /// Requests that wait to be sent; acknowledgements are small and the control plane reads them at once.
 const OUTGOING: usize = 64;
+/// An acknowledgement follows within this time, anywhere in it: the acknowledgements of a thousand routers would otherwise
+/// meet the step that is still on its way to most of them, and hold it up.
+const ACKNOWLEDGE_WITHIN_NANOS: u64 = 10_000_000;
 /// Bounds of the back-off, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -83,7 +92,17 @@ impl Link {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let copy = restored(rules, found, &surroundings.ports);
         view.hold(copy.held());
-        Self { copy, view, keeper, surroundings, ticks, failures: 0, applied: Revision(0), acknowledged: Revision(0) }
+        Self {
+            copy,
+            view,
+            keeper,
+            surroundings,
+            ticks,
+            failures: 0,
+            applied: Revision(0),
+            acknowledged: Revision(0),
+            due: None,
+        }
     }
 
     /// Runs until stopped.
@@ -112,7 +131,7 @@ impl Link {
     async fn connection(&mut self) -> Ended {
         let (outgoing, requests) = mpsc::channel(OUTGOING);
         // A new stream knows of no acknowledgement.
-        (self.applied, self.acknowledged) = (Revision(0), Revision(0));
+        (self.applied, self.acknowledged, self.due) = (Revision(0), Revision(0), None);
         let effects = self.copy.open(self.boot());
         if let Some(ended) = self.perform(effects, &outgoing).await {
             return ended;
@@ -133,6 +152,10 @@ impl Link {
         loop {
             let effects = tokio::select! {
                 () = stop.cancelled() => return Ended::Stopped,
+                () = pass(&mut self.due) => match self.acknowledge(&outgoing) {
+                    Some(ended) => return ended,
+                    None => continue,
+                },
                 _ = self.ticks.tick() => self.tick(),
                 message = incoming.next() => match message {
                     None => return Ended::Closed,
@@ -175,12 +198,32 @@ impl Link {
         }
         self.tell(tell);
         for message in self.with_followers(send) {
-            let request = wire::WatchAdmissionsRequest { message: Some(message) };
-            if outgoing.try_send(request).is_err() {
-                return Some(Ended::Status(Status::unavailable("the control plane does not read")));
+            let Some(message) = self.not_yet(message) else { continue };
+            if let Some(ended) = say(outgoing, message) {
+                return Some(ended);
             }
         }
         end.map(Ended::Fault)
+    }
+
+    /// Keeps an acknowledgement back for a moment; hands anything else back.
+    fn not_yet(&mut self, message: Request) -> Option<Request> {
+        let Request::Applied(wire::Applied { revision }) = message else { return Some(message) };
+        let revision = Revision(revision);
+        match &mut self.due {
+            Some((due, _)) => *due = revision.max(*due),
+            None => {
+                let spread = self.surroundings.ports.entropy.draw() % ACKNOWLEDGE_WITHIN_NANOS;
+                self.due = Some((revision, Box::pin(tokio::time::sleep(Duration::from_nanos(spread)))));
+            }
+        }
+        None
+    }
+
+    /// Says what was kept back.
+    fn acknowledge(&mut self, outgoing: &mpsc::Sender<wire::WatchAdmissionsRequest>) -> Option<Ended> {
+        let (Revision(revision), _) = self.due.take()?;
+        say(outgoing, Request::Applied(wire::Applied { revision }))
     }
 
     /// What is said upstream: what is applied here is acknowledged when whoever follows has got as far.
@@ -284,6 +327,20 @@ impl Link {
 
     fn boot(&self) -> i64 {
         self.surroundings.ports.time.boot_nanos()
+    }
+}
+
+/// Says something upstream, unless nobody reads there.
+fn say(outgoing: &mpsc::Sender<wire::WatchAdmissionsRequest>, message: Request) -> Option<Ended> {
+    let sent = outgoing.try_send(wire::WatchAdmissionsRequest { message: Some(message) });
+    sent.err().map(|_| Ended::Status(Status::unavailable("the control plane does not read")))
+}
+
+/// Until what is due is due; for ever when nothing is.
+async fn pass(due: &mut Option<(Revision, Pin<Box<Sleep>>)>) {
+    match due {
+        Some((_, at)) => at.as_mut().await,
+        None => std::future::pending().await,
     }
 }
 
