@@ -8,5 +8,6 @@ mod outputs;
 mod own_agent;
 mod postgres;
 mod sdk_agent;
+mod sidecars;
 mod signatures;
 mod store;

@@ -89,12 +89,12 @@ impl Sidecar {
         let answers = Answers::new(&relay, router.clone(), upstream.clone(), stop.clone());
         let places = ready.and_then(|()| Ok((place(&grpc)?, place(&http)?)))?;
         announce(console, &router, &places);
-        tasks.spawn(told("gRPC", serve_grpc(grpc, answers.clone(), upstream, stop.clone())));
-        tasks.spawn(told("HTTP", serve_http(http, answers, stop.clone())));
+        tasks.spawn(told("gRPC", stop.clone(), serve_grpc(grpc, answers.clone(), upstream, stop.clone())));
+        tasks.spawn(told("HTTP", stop.clone(), serve_http(http, answers, stop.clone())));
         tasks.close();
         let by_itself = tokio::select! {
             interrupted = system::interrupted() => interrupted.map(|()| false)?,
-            () = tasks.wait() => true,
+            () = stop.cancelled() => true,
         };
         stop.cancel();
         drop(tokio::time::timeout(STOPPING, tasks.wait()).await);
@@ -205,8 +205,14 @@ fn place(socket: &Socket) -> Result<Place, CliError> {
     socket.place().map_err(|e| CliError::because("a socket does not say where it is", &e))
 }
 
-async fn told<E: std::error::Error>(what: &'static str, served: impl Future<Output = Result<(), E>>) {
+/// A listener that ends takes the other one with it: half a sidecar would look alive.
+async fn told<E: std::error::Error>(
+    what: &'static str,
+    stop: CancellationToken,
+    served: impl Future<Output = Result<(), E>>,
+) {
     if let Err(error) = served.await {
         tracing::error!(what, %error, "listener failed");
     }
+    stop.cancel();
 }

@@ -1,16 +1,23 @@
 //! Questions, answered from the copy; where the copy is silent or behind, the control plane is asked.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures::{Stream, StreamExt as _};
 use ostiary_admission::{
-    Decision, Query, ViewScope,
+    Decision, DecisionReason, Query, ViewScope,
     wire::{decision_to_wire, query_of},
 };
 use ostiary_canon::Revision;
 use ostiary_pdp::{Api, Decided, Freshen, Guard, Mismatches};
 use ostiary_proto::admission::v1::{
-    self as proto, DecisionReason, admission_service_server::AdmissionService, consistency::Requirement,
+    self as proto, admission_service_server::AdmissionService, consistency::Requirement,
 };
 use ostiary_router::{Router, Signal, Subject};
 use tokio::sync::watch;
@@ -24,6 +31,7 @@ use super::{Relay, Upstream};
 pub(crate) struct Answers {
     api: Api,
     router: Router,
+    seen: Arc<Seen>,
     /// Streams end when it fires, or a stopping sidecar would wait for followers that never leave.
     stop: CancellationToken,
 }
@@ -37,8 +45,12 @@ struct Fresher {
     scope: ViewScope,
 }
 
-/// Tells the router library what it would have seen itself, had the question come to it.
-struct Seen(Router);
+/// Counts answers, and tells the router library what it would have seen itself, had the question come to it.
+struct Seen {
+    router: Router,
+    /// One for each reason, in their published order.
+    decisions: [AtomicU64; DecisionReason::ALL.len()],
+}
 
 /// Longest wait for a revision that the copy has not reached: a step takes milliseconds.
 const WAIT: Duration = Duration::from_secs(1);
@@ -51,14 +63,15 @@ impl Answers {
     /// Over what `relay` was told by `router`.
     pub(crate) fn new(relay: &Relay, router: Router, upstream: Upstream, stop: CancellationToken) -> Self {
         let scope = router.scopes().first().cloned().unwrap_or(ViewScope::All);
-        let seen = Arc::new(Seen(router.clone()));
+        let decisions = std::array::from_fn(|_| AtomicU64::new(0));
+        let seen = Arc::new(Seen { router: router.clone(), decisions });
         let fresher = Fresher { reached: relay.reached(), upstream, scope: scope.clone() };
         let api = Api::new(Arc::clone(relay.hub()))
             .guarded_by(Arc::new(OfScope(scope)))
             .freshened_by(Arc::new(fresher))
             .counted_by(Arc::clone(&seen) as _)
-            .watched_by(seen);
-        Self { api, router, stop }
+            .watched_by(Arc::clone(&seen) as _);
+        Self { api, router, seen, stop }
     }
 
     /// How the copy is doing.
@@ -79,7 +92,13 @@ impl Answers {
         let own = own.map(|(name, kind, value)| {
             format!("# TYPE ostiary_sidecar_{name} {kind}\nostiary_sidecar_{name} {value}\n")
         });
-        format!("{}{}", self.router.metrics(), own.concat())
+        format!("{}{}{}", self.router.metrics(), own.concat(), self.seen.metrics())
+    }
+
+    /// Fails without a copy that may be decided on.
+    fn living(&self) -> Result<(), Status> {
+        let ready = self.router.status().is_ready();
+        if ready { Ok(()) } else { Err(Status::unavailable("the copy is stale; whoever asked denies")) }
     }
 
     fn ending<T>(&self, stream: impl Stream<Item = Result<T, Status>> + Send + 'static) -> Sent<T> {
@@ -94,20 +113,28 @@ impl AdmissionService for Answers {
         request: Request<proto::CheckAdmissionRequest>,
     ) -> Result<Response<proto::CheckAdmissionResponse>, Status> {
         let question = request.get_ref().clone();
-        let local = self.api.check_admission(request).await?;
-        if !is_silent(local.get_ref()) {
-            return Ok(local);
-        }
-        match self.router.check_or_ask(&query_of(&question), at_least(&question)).await {
-            Ok(decision) => Ok(Response::new(decision_to_wire(&decision))),
-            Err(_) => Ok(local),
-        }
+        // without a living copy the hub would only say that all evidence is over
+        let local = if self.router.status().is_ready() {
+            let local = self.api.check_admission(request).await?.into_inner();
+            if !is_silent(&local) {
+                return Ok(Response::new(local));
+            }
+            Some(local)
+        } else {
+            None
+        };
+        let asked = self.router.check_or_ask(&query_of(&question), at_least(&question)).await;
+        Ok(Response::new(match asked {
+            Ok(decision) => decision_to_wire(&decision),
+            Err(undecided) => local.unwrap_or_else(|| decision_to_wire(&undecided.local)),
+        }))
     }
 
     async fn batch_check_admission(
         &self,
         request: Request<proto::BatchCheckAdmissionRequest>,
     ) -> Result<Response<proto::BatchCheckAdmissionResponse>, Status> {
+        self.living()?;
         self.api.batch_check_admission(request).await
     }
 
@@ -115,6 +142,7 @@ impl AdmissionService for Answers {
         &self,
         request: Request<proto::ResolveVersionRequest>,
     ) -> Result<Response<proto::ResolveVersionResponse>, Status> {
+        self.living()?;
         self.api.resolve_version(request).await
     }
 
@@ -139,7 +167,7 @@ impl AdmissionService for Answers {
 
 /// Whether the copy says that it does not know, and not that it knows better.
 fn is_silent(local: &proto::CheckAdmissionResponse) -> bool {
-    use DecisionReason::{RevisionNotReached, VersionUnknown, ViewStale};
+    use proto::DecisionReason::{RevisionNotReached, VersionUnknown, ViewStale};
     matches!(local.reason(), VersionUnknown | RevisionNotReached | ViewStale)
 }
 
@@ -186,8 +214,25 @@ impl Freshen for Fresher {
 
 // === impl Seen ===
 
+impl Seen {
+    fn metrics(&self) -> String {
+        let mut text = "# TYPE ostiary_sidecar_decisions_total counter\n".to_owned();
+        for (reason, count) in DecisionReason::ALL.iter().zip(&self.decisions) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                text.push_str(&format!("ostiary_sidecar_decisions_total{{reason=\"{}\"}} {count}\n", reason.as_str()));
+            }
+        }
+        text
+    }
+}
+
 impl Decided for Seen {
     fn decided(&self, query: &Query<'_>, decision: &Decision) {
+        let at = DecisionReason::ALL.iter().position(|reason| *reason == decision.reason);
+        if let Some(count) = at.and_then(|at| self.decisions.get(at)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
         if decision.allows() {
             return;
         }
@@ -201,13 +246,13 @@ impl Decided for Seen {
                 _ => None,
             },
         };
-        self.0.report_outcome(&subject, Signal::Denied(decision.reason));
+        self.router.report_outcome(&subject, Signal::Denied(decision.reason));
     }
 }
 
 impl Mismatches for Seen {
     fn mismatched(&self, query: &Query<'_>, _: &Decision) {
         // the library reports a mismatch when it decides on one
-        drop(self.0.check(query));
+        drop(self.router.check(query));
     }
 }
