@@ -109,6 +109,20 @@ impl World {
         Ok(Self { agent, folder, bundle, protected: false, grpc: None })
     }
 
+    /// The same agent with all three bindings.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn javascript_bindings() -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let grpc = free_address()?;
+        let (port, rpc, rest) = (grpc.port().to_string(), url("/rpc"), url("/rest"));
+        let places = ["--public-url", &rpc, "--rest-url", &rest, "--grpc-port", &port, "--grpc-url", DECLARED_GRPC];
+        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &places)?;
+        let bundle = layered(folder.path(), &["text-statistics", "javascript", "javascript-bindings"])?;
+        Ok(Self { agent, folder, bundle, protected: false, grpc: Some(grpc) })
+    }
+
     /// Where the agent really listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {

@@ -1,5 +1,6 @@
-//! One agent on the official Python SDK over JSON-RPC, HTTP+JSON and gRPC: the honest one passes on each, each lie is
-//! caught over each with the same layer and code, and our tables are those of the SDK (I-01, I-03, I-09, E-01, E-02).
+//! One agent on the official Python SDK over JSON-RPC, HTTP+JSON and gRPC: the honest one passes on each, as does one on
+//! the JavaScript SDK, each lie is caught over each with the same layer and code, and our tables are those of the SDK
+//! (I-01, I-03, I-09, E-01, E-02).
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -54,6 +55,16 @@ fn the_honest_agent_passes_on_each_binding() -> Result<()> {
         }
         assert_eq!(report["profiles_passed"], json!([GRPC, HTTP_JSON, JSON_RPC]), "{report:#}");
     }
+    Ok(())
+}
+
+#[test]
+fn the_javascript_sdk_passes_on_each_binding() -> Result<()> {
+    let world = World::javascript_bindings()?;
+    let (code, report) = world.verify(world.address(), &["--gate", "conformance"])?;
+    assert_eq!((code, failures(&report)), (0, vec![]), "{report:#}");
+    let all = json!(["a2a-grpc-1.0", "a2a-http-json-1.0", "a2a-jsonrpc-1.0"]);
+    assert_eq!(report["profiles_passed"], all, "{report:#}");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 // An ordinary agent on the official JavaScript SDK and express: counts the words of a text. It knows nothing of whoever
-// verifies it, and is open to everybody.
+// verifies it, and is open to everybody. It always speaks JSON-RPC, HTTP+JSON with `--rest-url`, and gRPC with
+// `--grpc-port` and `--grpc-url`.
 
 import { randomUUID } from 'node:crypto';
 
@@ -8,7 +9,7 @@ import { installed, sdk } from './sdk.mjs';
 const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await import(
   new URL('@a2a-js/sdk/dist/server/index.js', installed)
 );
-const { UserBuilder, agentCardHandler, jsonRpcHandler } = await import(
+const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await import(
   new URL('@a2a-js/sdk/dist/server/express/index.js', installed)
 );
 const { default: express } = await import(new URL('express/index.js', installed));
@@ -40,12 +41,14 @@ class CountWords {
   }
 }
 
-const card = (url) =>
+const card = (interfaces) =>
   AgentCard.fromJSON({
     name: 'Text statistics',
     description: 'Counts the words and characters of a text.',
     version: '1.0.0',
-    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    supportedInterfaces: interfaces
+      .filter(([, url]) => url)
+      .map(([protocolBinding, url]) => ({ url, protocolBinding, protocolVersion: '1.0' })),
     capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json'],
@@ -66,9 +69,29 @@ const option = (name) => {
 };
 
 const port = Number(option('--port'));
-const agentCard = card(option('--public-url') ?? `http://127.0.0.1:${port}/rpc`);
+const grpcPort = option('--grpc-port');
+const agentCard = card([
+  ['JSONRPC', option('--public-url') ?? `http://127.0.0.1:${port}/rpc`],
+  ['HTTP+JSON', option('--rest-url')],
+  ['GRPC', option('--grpc-url')],
+]);
 const requestHandler = new DefaultRequestHandler(agentCard, new InMemoryTaskStore(), new CountWords());
 const app = express();
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
 app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+if (option('--rest-url')) {
+  app.use('/rest', restHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+}
+if (grpcPort) {
+  const { A2AService, UserBuilder: Callers, grpcService } = await import(
+    new URL('@a2a-js/sdk/dist/server/grpc/index.js', installed)
+  );
+  const { default: grpc } = await import(new URL('@grpc/grpc-js/build/src/index.js', installed));
+  const server = new grpc.Server();
+  server.addService(A2AService, grpcService({ requestHandler, userBuilder: Callers.noAuthentication }));
+  await new Promise((resolve, reject) => {
+    const credentials = grpc.ServerCredentials.createInsecure();
+    server.bindAsync(`127.0.0.1:${grpcPort}`, credentials, (error) => (error ? reject(error) : resolve()));
+  });
+}
 app.listen(port, '127.0.0.1');
