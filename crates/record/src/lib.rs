@@ -4,8 +4,11 @@
 //! recordings made of these events. Start with [`event::Kind`], then [`verdict::Verdict`].
 
 pub mod blob;
+pub mod callback;
 pub mod event;
+pub mod fault;
 pub mod finding;
+pub mod flaw;
 pub mod layer;
 pub mod nonempty;
 pub mod ports;
@@ -17,11 +20,14 @@ pub mod verdict;
 pub mod view;
 
 pub use blob::Blob;
+pub use callback::{Arrived, Delivery, Proof, Registration, Reply, Shown};
 pub use event::{
     ActorId, Axes, CaseId, ChannelId, CheckId, DocumentName, End, Event, EventRef, ExchangeId, Kind, Label, MonoNanos,
     OpName, Recording, ReqId, Route, ScenarioId, Seq, Source, TargetId,
 };
+pub use fault::{Disturbed, Down, Fault, FaultPlan, FaultRule, Point, When};
 pub use finding::{Counts, DigestSource, Finding, FindingLine, Place, Report};
+pub use flaw::TokenFlaw;
 pub use layer::{Gate, Layer};
 pub use nonempty::NonEmpty;
 pub use reason::ReasonCode;

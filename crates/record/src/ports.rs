@@ -9,6 +9,10 @@ use crate::{
     tape::Tape,
 };
 
+mod lab;
+
+pub use lab::{Address, Authority, Faults, Inbox};
+
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -204,7 +208,7 @@ pub trait Timer: Send + Sync {
     fn wait(&self, duration: Duration) -> BoxFuture<'_, ()>;
 }
 
-/// Gives credentials of the environment's subjects (minimal token signer now, OIDC double later).
+/// Gives credentials of the environment's subjects.
 pub trait Identity: Send + Sync {
     /// The actor of a named subject; `None` when the environment has no such subject.
     ///
@@ -231,6 +235,8 @@ pub trait States: Send + Sync {
 pub trait Observer: Send + Sync {
     /// The kinds of effect it sees: `records`, `outbox`, `files`, `egress`.
     fn sees(&self) -> Vec<String>;
+    /// What it cannot see, in words.
+    fn blind(&self) -> Vec<String>;
     /// Takes the state before.
     ///
     /// # Errors

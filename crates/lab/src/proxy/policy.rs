@@ -1,10 +1,11 @@
 //! What a proxy does with what passes.
 
+use ostiary_record::FaultPlan;
 use serde::{Deserialize, Serialize};
 
 use super::{lie::Lie, memory::Memory};
 
-/// What a proxy does; more kinds (faults, an egress ledger) are further variants.
+/// What a proxy does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
@@ -18,6 +19,11 @@ pub enum Policy {
         /// From when on; `None` = at once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         only_after: Option<Trigger>,
+    },
+    /// Disturbs exchanges by a plan; what passes undisturbed passes as it is.
+    Fault {
+        /// The plan.
+        plan: FaultPlan,
     },
 }
 
@@ -40,10 +46,18 @@ impl Policy {
         Self::Lie { lie, only_after: None }
     }
 
+    /// The plan of faults, if it is one.
+    pub(super) fn faults(&self) -> Option<FaultPlan> {
+        match self {
+            Self::Fault { plan } => Some(plan.clone()),
+            Self::Record | Self::Lie { .. } => None,
+        }
+    }
+
     /// The lie to tell now, if any.
     pub(super) fn now(&self, memory: &Memory) -> Option<Lie> {
         match self {
-            Self::Record => None,
+            Self::Record | Self::Fault { .. } => None,
             Self::Lie { lie, only_after: None } => Some(*lie),
             Self::Lie { lie, only_after: Some(Trigger::Requests(n)) } => (memory.requests > *n).then_some(*lie),
             Self::Lie { lie, only_after: Some(Trigger::FinishedTask) } => memory.any_finished().then_some(*lie),

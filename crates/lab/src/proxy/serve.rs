@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -18,10 +17,8 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use ostiary_canon::json::{Limits, parse_strict};
 use serde_json::Value;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpListener,
-};
+use ostiary_record::{Down, Fault};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -30,6 +27,11 @@ use super::{
     ask::Ask,
     block::{self, Blocks},
     card,
+    fault::{
+        FaultHandle, body,
+        door::Port,
+        line::{Line, Orders},
+    },
     lie::Lie,
     lock,
     memory::Memory,
@@ -50,6 +52,7 @@ pub(super) struct Desk {
     pub(super) upstream: Upstream,
     pub(super) card_base: Option<String>,
     pub(super) policy: Mutex<Policy>,
+    pub(super) faults: FaultHandle,
     pub(super) memory: Mutex<Memory>,
     pub(super) passed: Mutex<VecDeque<Passed>>,
     pub(super) tasks: TaskTracker,
@@ -57,38 +60,41 @@ pub(super) struct Desk {
 }
 
 /// Accepts connections until it is told to stop.
-pub(super) async fn accept(listener: TcpListener, tls: Option<Arc<rustls::ServerConfig>>, desk: Arc<Desk>) {
+pub(super) async fn accept(mut port: Port, tls: Option<Arc<rustls::ServerConfig>>, desk: Arc<Desk>) {
     let acceptor = tls.map(TlsAcceptor::from);
-    let stop = desk.stop.clone();
-    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
-        let Ok((tcp, _)) = accepted else {
-            // Out of file descriptors, most likely: give others the time to close some.
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            continue;
-        };
-        // Delay would only blur times; where it cannot be switched off, nothing is lost but that.
-        let _ = tcp.set_nodelay(true);
+    while let Some(tcp) = port.accept(&desk.faults, &desk.stop).await {
         let (desk, acceptor) = (Arc::clone(&desk), acceptor.clone());
         desk.tasks.clone().spawn(async move {
-            let stop = desk.stop.clone();
+            let (stop, mut down, orders) = (desk.stop.clone(), desk.faults.watch(), Orders::default());
+            let line = Line::new(tcp, orders.clone());
             let serving = async {
                 match acceptor {
-                    None => serve(tcp, desk).await,
-                    Some(acceptor) => serve(acceptor.accept(tcp).await?, desk).await,
+                    None => serve(line, desk, orders.clone()).await,
+                    Some(acceptor) => serve(acceptor.accept(line).await?, desk, orders.clone()).await,
                 }
             };
-            if let Some(Err(error)) = stop.run_until_cancelled(serving).await {
+            // The order is given before the connection is dropped, which carries it out.
+            let refused = async {
+                if down.wait_for(|down| *down == Some(Down::Refuse)).await.is_ok() {
+                    orders.give(Fault::Down { how: Down::Refuse });
+                }
+            };
+            let ended = tokio::select! {
+                ended = stop.run_until_cancelled(serving) => ended,
+                () = refused => None,
+            };
+            if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection of the proxy ended");
             }
         });
     }
 }
 
-async fn serve<S>(stream: S, desk: Arc<Desk>) -> Result<(), BoxError>
+async fn serve<S>(stream: S, desk: Arc<Desk>, orders: Orders) -> Result<(), BoxError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let service = service_fn(move |request| Arc::clone(&desk).handle(request));
+    let service = service_fn(move |request| Arc::clone(&desk).handle(request, orders.clone()));
     let connection = http1::Builder::new().preserve_header_case(true).serve_connection(TokioIo::new(stream), service);
     Ok(connection.await?)
 }
@@ -97,17 +103,27 @@ where
 
 impl Desk {
     /// An agent that gives no answer gives none through the proxy either: an error here closes the connection.
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Body>, BoxError> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        orders: Orders,
+    ) -> Result<Response<Body>, BoxError> {
         let (mut parts, body) = request.into_parts();
         let body = Limited::new(body, MAX_BODY).collect().await?.to_bytes();
         let ask = Ask::of(parts.method.as_str(), parts.uri.path(), &body);
-        let credential = parts.headers.get(header::AUTHORIZATION).cloned();
         let mut passed = Passed {
             method: parts.method.to_string(),
             target: parts.uri.to_string(),
             operation: ask.operation.clone(),
             status: None,
         };
+        let mut disturbance = self.faults.begin(passed.named(), &passed.names(parts.uri.path()));
+        if let Some(fault) = disturbance.unsent() {
+            disturbance.note(fault, false, 0, 0);
+            self.remember(passed);
+            return broken(fault, &orders).await;
+        }
+        let credential = parts.headers.get(header::AUTHORIZATION).cloned();
         self.prepare(&mut parts.headers);
         let sent = self.send(parts, body).await;
         let answered = match sent {
@@ -116,7 +132,14 @@ impl Desk {
         };
         passed.status = answered.as_ref().ok().map(|r| r.status().as_u16());
         self.remember(passed);
-        answered
+        disturbance.delay().await;
+        Ok(match answered? {
+            // What nobody disturbs now may still be held up by a plan that is switched on later.
+            response if disturbance.shapes() || is_stream(&response) => {
+                body::disturbed(response, disturbance, orders, self.faults.watch())
+            }
+            response => response,
+        })
     }
 
     /// What a lie does to a request before the agent sees it.
@@ -305,6 +328,21 @@ impl Relay {
             self.ready.push_back(rest);
         }
     }
+}
+
+/// Ends an exchange whose request is not passed on.
+async fn broken(fault: Fault, orders: &Orders) -> Result<Response<Body>, BoxError> {
+    orders.give(fault);
+    if matches!(fault, Fault::Reset { .. } | Fault::Partial { .. } | Fault::Down { how: Down::Refuse }) {
+        return Err("the exchange is broken on purpose".into());
+    }
+    // Half-closed, stalled, swallowed: the connection ends with the caller or with the proxy.
+    std::future::pending().await
+}
+
+fn is_stream(response: &Response<Body>) -> bool {
+    let media_type = response.headers().get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    media_type.is_some_and(|media_type| media_type.starts_with("text/event-stream"))
 }
 
 fn complete(parts: &Parts, bytes: Bytes) -> Response<Body> {

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod agent;
+mod behind;
+mod faults;
 mod lies;
 mod passing;
 mod story;
+mod tcp_faults;

@@ -1,0 +1,82 @@
+//! The ports of the laboratory beside observers: what disturbs, what receives callbacks, who rules over credentials.
+//! Each says what it cannot do or see, so that a check can say INCONCLUSIVE and why.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::{Actor, BoxFuture, CouldNotRun};
+use crate::{
+    callback::{Arrived, Registration},
+    event::ActorId,
+    fault::{Disturbed, FaultPlan},
+    flaw::TokenFlaw,
+    tape::Tape,
+};
+
+/// Disturbs what passes one place, on demand.
+pub trait Faults: Send + Sync {
+    /// What stands behind it: `agent`, `store`.
+    fn place(&self) -> &str;
+    /// What it cannot do, in words.
+    fn blind(&self) -> Vec<String>;
+    /// Switches a plan on, or off with `None`, and writes a `Fault` event. Counting begins anew.
+    ///
+    /// # Errors
+    /// When a port that was closed cannot be opened again.
+    fn switch<'a>(
+        &'a self,
+        tape: &'a Tape,
+        plan: Option<&'a FaultPlan>,
+    ) -> BoxFuture<'a, Result<(), CouldNotRun>>;
+    /// What was done so far, oldest first.
+    fn ledger(&self) -> Vec<Disturbed>;
+}
+
+/// Receives what a candidate sends by itself.
+pub trait Inbox: Send + Sync {
+    /// What it cannot see, in words.
+    fn blind(&self) -> Vec<String>;
+    /// Opens an address; its deliveries go to `tape` as `Inbound` events of the channel `callback:NAME`.
+    fn register(&self, tape: &Tape, registration: Registration) -> Address;
+    /// Remembers that nothing may come any more; what still comes is kept and marked.
+    fn withdraw(&self, address: &Address);
+    /// What arrived at an address so far.
+    fn arrived(&self, address: &Address) -> Arrived;
+    /// What arrived at addresses that nobody registered.
+    fn strays(&self) -> Arrived;
+    /// Waits until so many deliveries arrived in all; `false` = not within the time.
+    fn wait<'a>(&'a self, address: &'a Address, count: u64, within: Duration) -> BoxFuture<'a, bool>;
+}
+
+/// An address of an inbox.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// What a candidate is told.
+    pub url: String,
+    /// Its path, by which the inbox knows it.
+    pub path: String,
+}
+
+/// Rules over the credentials that an identity gives.
+pub trait Authority: Send + Sync {
+    /// What it cannot do, in words.
+    fn blind(&self) -> Vec<String>;
+    /// The subject with a token that is wrong in one thing; `None` when there is no such subject.
+    ///
+    /// # Errors
+    /// When the token cannot be made.
+    fn flawed<'a>(
+        &'a self,
+        subject: &'a ActorId,
+        flaw: TokenFlaw,
+    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>>;
+    /// Calls in all tokens that the subject was given so far.
+    fn revoke(&self, subject: &ActorId);
+    /// How long tokens live that are issued from now on.
+    fn set_lifetime(&self, lifetime: SignedDuration);
+    /// Moves the issuer's clock.
+    fn set_clock_offset(&self, offset: SignedDuration);
+    /// Signs with a new key from now on; the old one stays published, or is withdrawn.
+    fn rotate(&self, keep_old: bool);
+}
