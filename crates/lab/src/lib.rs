@@ -15,8 +15,15 @@ pub mod proxy;
 
 pub use clock::SinceStart;
 pub use double::{
+    callback::{CallbackOptions, CallbackReceiver},
     identity::{CredentialOf, Issuer, Subject, SyntheticIdentity},
+    key::JwtKey,
+    oidc::{Asked, IssuerOptions, OidcProvider, SyntheticIssuer},
     token::{Claims, TokenSigner},
+};
+pub use observer::{
+    egress::{AllowList, Departure, EgressObserver, EgressOptions},
+    sql::{SqlObserver, SqlOptions, WatchedTable},
 };
 pub use proxy::{
     FaultHandle, LyingProxy, Options, TcpOptions, TcpProxy, Upstream,

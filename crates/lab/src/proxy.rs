@@ -29,6 +29,7 @@ use std::{
 use ostiary_record::Monotonic;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use self::upstream::strip_hop_by_hop;
 pub use self::{
     fault::FaultHandle,
     grpc::LyingGrpcProxy,

@@ -126,7 +126,8 @@ impl Identity for SyntheticIdentity {
     }
 }
 
-fn bearer(token: String) -> (String, String) {
+/// The header field that shows a token.
+pub(super) fn bearer(token: String) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
 }
 

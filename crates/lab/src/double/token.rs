@@ -11,16 +11,15 @@
 //! `tenant` is absent where a subject has none. `scopes` and `scope` say the same, for both habits. The key set is a
 //! JWKS document (RFC 7517) with one key of type `OKP`.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ed25519_dalek::{Signer, SigningKey};
+use ostiary_canon::jwk::Algorithm;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+
+use super::key::JwtKey;
 
 /// Signs tokens with one key. The same seed gives the same key, and the same claims the same token.
 pub struct TokenSigner {
-    key: SigningKey,
-    kid: String,
+    key: JwtKey,
 }
 
 /// What a token claims.
@@ -49,29 +48,25 @@ impl TokenSigner {
     /// A signer whose key follows from the seed.
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Self {
-        let key = SigningKey::from_bytes(&seed);
-        let kid = thumbprint(&public(&key));
-        Self { key, kid }
+        Self { key: JwtKey::from_seed(Algorithm::EdDsa, seed) }
     }
 
     /// A signer whose key follows from a seed and a purpose: another purpose, another key.
     #[must_use]
     pub fn derived(seed: &[u8], purpose: &str) -> Self {
-        let digest = Sha256::new().chain_update(purpose.as_bytes()).chain_update([0]).chain_update(seed).finalize();
-        Self::from_seed(digest.into())
+        Self { key: JwtKey::derived(Algorithm::EdDsa, seed, purpose) }
     }
 
     /// The key's name in tokens and in the key set.
     #[must_use]
     pub fn kid(&self) -> &str {
-        &self.kid
+        self.key.kid()
     }
 
     /// The key set that checks this signer's tokens.
     #[must_use]
     pub fn jwks(&self) -> Value {
-        let x = public(&self.key);
-        json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x, "kid": self.kid, "alg": "EdDSA", "use": "sig"}]})
+        json!({"keys": [self.key.jwk()]})
     }
 
     /// A signed token.
@@ -79,28 +74,13 @@ impl TokenSigner {
     pub fn sign(&self, claims: &Claims) -> String {
         let mut body = json!(claims);
         body["scope"] = json!(claims.scopes.join(" "));
-        let header = json!({"alg": "EdDSA", "typ": "JWT", "kid": self.kid});
-        let signed = format!("{}.{}", encode(&header), encode(&body));
-        let signature = URL_SAFE_NO_PAD.encode(self.key.sign(signed.as_bytes()).to_bytes());
-        format!("{signed}.{signature}")
+        self.key.token(&body)
     }
-}
-
-fn encode(value: &Value) -> String {
-    URL_SAFE_NO_PAD.encode(value.to_string())
-}
-
-fn public(key: &SigningKey) -> String {
-    URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes())
-}
-
-/// RFC 7638: SHA-256 over the required members in the order of their names.
-fn thumbprint(x: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#)))
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use ed25519_dalek::{Signature, VerifyingKey};
 
     use super::*;
@@ -141,14 +121,5 @@ mod tests {
         let token = |signer: TokenSigner| signer.sign(&claims());
         assert_eq!(token(TokenSigner::derived(b"seed", "issuer")), token(TokenSigner::derived(b"seed", "issuer")));
         assert_ne!(TokenSigner::derived(b"seed", "issuer").kid(), TokenSigner::derived(b"seed", "foreign").kid());
-    }
-
-    /// The example of RFC 8037, appendix A.3.
-    #[test]
-    fn the_thumbprint_is_that_of_the_standard() {
-        assert_eq!(
-            thumbprint("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"),
-            "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
-        );
     }
 }

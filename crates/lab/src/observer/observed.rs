@@ -5,11 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use ostiary_record::{
-    Event, Kind, Label, Seq, Source, Tape,
-    event::ObserverId,
-    ports::CouldNotRun,
-};
+use ostiary_record::{Event, Kind, Label, Seq, Source, Tape, event::ObserverId, ports::CouldNotRun};
 use serde_json::Value;
 
 /// What an observer kept at the beginning of windows that are still open. One observer may watch for several tapes.

@@ -16,8 +16,8 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use ostiary_canon::json::{Limits, parse_strict};
-use serde_json::Value;
 use ostiary_record::{Down, Fault};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -103,11 +103,7 @@ where
 
 impl Desk {
     /// An agent that gives no answer gives none through the proxy either: an error here closes the connection.
-    async fn handle(
-        self: Arc<Self>,
-        request: Request<Incoming>,
-        orders: Orders,
-    ) -> Result<Response<Body>, BoxError> {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>, orders: Orders) -> Result<Response<Body>, BoxError> {
         let (mut parts, body) = request.into_parts();
         let body = Limited::new(body, MAX_BODY).collect().await?.to_bytes();
         let ask = Ask::of(parts.method.as_str(), parts.uri.path(), &body);

@@ -72,7 +72,7 @@ impl Upstream {
 }
 
 /// Drops what belongs to the other connection.
-pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     for name in HOP_BY_HOP {
         headers.remove(name);
     }

@@ -24,11 +24,7 @@ pub trait Faults: Send + Sync {
     ///
     /// # Errors
     /// When a port that was closed cannot be opened again.
-    fn switch<'a>(
-        &'a self,
-        tape: &'a Tape,
-        plan: Option<&'a FaultPlan>,
-    ) -> BoxFuture<'a, Result<(), CouldNotRun>>;
+    fn switch<'a>(&'a self, tape: &'a Tape, plan: Option<&'a FaultPlan>) -> BoxFuture<'a, Result<(), CouldNotRun>>;
     /// What was done so far, oldest first.
     fn ledger(&self) -> Vec<Disturbed>;
 }
@@ -66,11 +62,8 @@ pub trait Authority: Send + Sync {
     ///
     /// # Errors
     /// When the token cannot be made.
-    fn flawed<'a>(
-        &'a self,
-        subject: &'a ActorId,
-        flaw: TokenFlaw,
-    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>>;
+    fn flawed<'a>(&'a self, subject: &'a ActorId, flaw: TokenFlaw)
+    -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>>;
     /// Calls in all tokens that the subject was given so far.
     fn revoke(&self, subject: &ActorId);
     /// How long tokens live that are issued from now on.
