@@ -88,6 +88,35 @@ fn the_honest_protected_agent_passes_each_gate() -> Result<()> {
     Ok(())
 }
 
+/// The keys of the identity double are looked up while the run goes on, as an agent of production does.
+#[test]
+fn the_honest_agent_that_discovers_its_issuer_passes_each_gate() -> Result<()> {
+    for algorithm in ["ES256", "RS256"] {
+        let world = World::discovering(algorithm)?;
+        for (gate, layers) in [("conformance", &["schema", "protocol"][..]), ("security", &["authorization"])] {
+            let (code, report) = world.verify(world.address(), &["--gate", gate])?;
+            assert_eq!(code, 0, "{algorithm}, {gate}: {report:#}");
+            for name in layers {
+                assert_eq!(layer(&report, name), "PASS", "{algorithm}, {gate}: {report:#}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_discovers_its_issuer_and_lets_everybody_in_is_caught() -> Result<()> {
+    let world = World::discovering("ES256")?;
+    let upstream = Upstream::plain(world.address().to_string());
+    let proxy = LyingProxy::start(upstream, Policy::lie(Lie::IgnoreCredential), Options::default()).await?;
+    let (code, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), &[]))?;
+    let found: BTreeSet<_> = failures(&report).into_iter().collect();
+    let wanted: BTreeSet<_> =
+        caught(Lie::IgnoreCredential).iter().map(|(l, c)| ((*l).to_owned(), (*c).to_owned())).collect();
+    assert_eq!((code, found), (1, wanted), "{report:#}");
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_lie_before_the_agent_is_caught_with_layer_and_code() -> Result<()> {
     let world = World::protected()?;

@@ -36,7 +36,7 @@ pub struct World {
     agent: SdkAgent,
     folder: TempDir,
     bundle: PathBuf,
-    protected: bool,
+    identity: Option<String>,
     grpc: Option<SocketAddr>,
 }
 
@@ -51,7 +51,7 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::python("text_statistics_agent.py", &["--public-url", &url("/rpc")])?;
         let bundle = layered(folder.path(), &["text-statistics"])?;
-        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
+        Ok(Self { agent, folder, bundle, identity: None, grpc: None })
     }
 
     /// The same agent, taking only the tokens of a synthetic issuer.
@@ -74,17 +74,37 @@ impl World {
         Self::with_tokens(&layers, Some(grpc), &[&arguments, more].concat())
     }
 
+    /// The same agent, looking the keys of a synthetic issuer up by discovery; it signs with `algorithm`.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn discovering(algorithm: &str) -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let serve = free_address()?;
+        let issuer = format!("http://{serve}");
+        let identity = format!("key_file: seed.hex, serve: '{serve}', algorithm: {algorithm}, audience: {AUDIENCE}");
+        let layers = ["text-statistics", "text-statistics-protected"];
+        Self::taking_tokens(folder, &layers, &["--discover", "--issuer", &issuer], identity)
+    }
+
     fn with_tokens(layers: &[&str], grpc: Option<SocketAddr>, more: &[&str]) -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder")?;
         let keys = folder.path().join("jwks.json");
         fs::write(&keys, TokenSigner::from_seed(SEED).jwks().to_string()).context("failed to write the keys")?;
-        fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
         let keys = keys.to_str().context("the folder's name is not UTF-8")?;
-        let arguments = ["--public-url", &url("/rpc"), "--jwks", keys, "--issuer", ISSUER, "--audience", AUDIENCE];
-        let agent = SdkAgent::python("text_statistics_agent.py", &[&arguments, more].concat())?;
+        let identity = format!("key_file: seed.hex, token_issuer: {ISSUER}, audience: {AUDIENCE}");
+        let arguments = [&["--jwks", keys, "--issuer", ISSUER], more].concat();
+        Ok(Self { grpc, ..Self::taking_tokens(folder, layers, &arguments, identity)? })
+    }
+
+    fn taking_tokens(folder: TempDir, layers: &[&str], more: &[&str], identity: String) -> Result<Self> {
+        fs::write(folder.path().join("seed.hex"), SEED.map(|b| format!("{b:02x}")).concat())?;
+        let public = url("/rpc");
+        let arguments = [&["--public-url", &public, "--audience", AUDIENCE], more].concat();
+        let agent = SdkAgent::python("text_statistics_agent.py", &arguments)?;
         let bundle = layered(folder.path(), layers)?;
         fs::remove_file(bundle.join("authorization.yaml")).context("failed to take back `public: true`")?;
-        Ok(Self { agent, folder, bundle, protected: true, grpc })
+        Ok(Self { agent, folder, bundle, identity: Some(identity), grpc: None })
     }
 
     /// An agent on the published framework `fasta2a`.
@@ -95,7 +115,7 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::python("fasta2a_agent.py", &["--public-url", &url("/")])?;
         let bundle = layered(folder.path(), &["text-statistics", "fasta2a"])?;
-        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
+        Ok(Self { agent, folder, bundle, identity: None, grpc: None })
     }
 
     /// The text statistics agent on the official JavaScript SDK, open to everybody.
@@ -106,7 +126,7 @@ impl World {
         let folder = TempDir::new().context("failed to make a folder")?;
         let agent = SdkAgent::javascript("text_statistics_agent.mjs", &["--public-url", &url("/rpc")])?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript"])?;
-        Ok(Self { agent, folder, bundle, protected: false, grpc: None })
+        Ok(Self { agent, folder, bundle, identity: None, grpc: None })
     }
 
     /// The same agent with all three bindings.
@@ -176,9 +196,9 @@ impl World {
 
     fn environment_text(&self, target: SocketAddr, grpc: Option<SocketAddr>) -> String {
         let grpc = grpc.map(|grpc| format!(", \"{DECLARED_GRPC}\": \"{grpc}\"")).unwrap_or_default();
-        let identity = if self.protected {
+        let identity = if let Some(identity) = &self.identity {
             format!(
-                "  identity: {{ issuer: harness, key_file: seed.hex, token_issuer: {ISSUER}, audience: {AUDIENCE} }}
+                "  identity: {{ issuer: harness, {identity} }}
   subjects:
     user-a: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-a }}
     user-b: {{ profile: user, tenant_class: standard, tenant: tenant-fixture-b }}

@@ -9,7 +9,7 @@ use crate::{
     yaml::{self, Node},
 };
 
-pub use identity::{ClientCredentials, HarnessIdentity, Identity};
+pub use identity::{ClientCredentials, HarnessIdentity, Identity, TokenAlgorithm};
 pub use observer::Observer;
 
 mod check;

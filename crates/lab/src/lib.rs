@@ -16,7 +16,7 @@ pub mod proxy;
 pub use clock::SinceStart;
 pub use double::{
     callback::{CallbackOptions, CallbackReceiver},
-    identity::{CredentialOf, Issuer, Subject, SyntheticIdentity},
+    identity::{CredentialOf, Subject},
     key::JwtKey,
     oidc::{Asked, IssuerOptions, OidcProvider, SyntheticIssuer},
     token::{Claims, TokenSigner},

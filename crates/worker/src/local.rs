@@ -81,6 +81,15 @@ pub enum EnvironmentError {
         /// Which setting names it.
         by: String,
     },
+    /// The identity provider cannot listen.
+    #[error("failed to listen on `{address}`, named by `identity.serve`")]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// The keys for signed cards are no key set.
     #[error("`card_keys` names `{file}`, which is no JWK set")]
     CardKeys {
@@ -155,7 +164,7 @@ impl LocalRun<'_> {
     /// # Errors
     /// When the environment cannot be honoured.
     pub async fn drive(&self, harness: &Harness, sink: &dyn RunSink) -> Result<Run, EnvironmentError> {
-        let surroundings = Surroundings::of(self.place)?;
+        let surroundings = Surroundings::of(self.place).await?;
         let request = Request {
             bundle: self.bundle,
             card_url: surroundings.card_url.as_deref(),
@@ -167,7 +176,12 @@ impl LocalRun<'_> {
             started_at: self.started_at,
             allowance: surroundings.allowance,
         };
-        Ok(drive(harness, &request, &surroundings.ports, sink).await)
+        let run = drive(harness, &request, &surroundings.ports, sink).await;
+        if let Some(provider) = surroundings.provider {
+            // The address is free again when the run is over.
+            provider.shutdown().await;
+        }
+        Ok(run)
     }
 }
 

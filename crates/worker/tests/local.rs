@@ -221,24 +221,33 @@ async fn an_agent_that_is_not_there_is_inconclusive_and_the_events_end() {
     assert_eq!((events.first(), events.last()), (Some(&"planned"), Some(&"finished")));
 }
 
-fn refused(text: &str) -> EnvironmentError {
-    let place = Place::of_text("environment.yaml", text.as_bytes());
-    place.and_then(|p| ostiary_worker::local::Surroundings::of(&p).map(drop)).unwrap_err()
+async fn refused(text: &str) -> EnvironmentError {
+    match Place::of_text("environment.yaml", text.as_bytes()) {
+        Ok(place) => ostiary_worker::local::Surroundings::of(&place).await.map(drop).unwrap_err(),
+        Err(error) => error,
+    }
 }
 
-#[test]
-fn what_an_environment_cannot_have_is_an_error_before_the_first_call() {
+#[tokio::test]
+async fn what_an_environment_cannot_have_is_an_error_before_the_first_call() {
     let with =
         |more: &str| format!("environment:\n  name: e\n  a2a: {{ card_url: https://a.example.test/c.json }}\n{more}");
-    assert!(matches!(refused(&with("  trust_roots: ca.pem\n")), EnvironmentError::NoFiles { .. }));
+    assert!(matches!(refused(&with("  trust_roots: ca.pem\n")).await, EnvironmentError::NoFiles { .. }));
     let token = with("  subjects: { s: { token_env: OSTIARY_TEST_NO_SUCH_VARIABLE } }\n");
     assert!(
-        matches!(refused(&token), EnvironmentError::Variable { name, .. } if name == "OSTIARY_TEST_NO_SUCH_VARIABLE")
+        matches!(refused(&token).await, EnvironmentError::Variable { name, .. } if name == "OSTIARY_TEST_NO_SUCH_VARIABLE")
     );
     let key = with("  identity: { issuer: harness, key_env: OSTIARY_TEST_NO_SUCH_VARIABLE }\n");
-    assert!(matches!(refused(&key), EnvironmentError::Variable { .. }));
+    assert!(matches!(refused(&key).await, EnvironmentError::Variable { .. }));
     let observer = with("  observers: [ { kind: approvals } ]\n");
-    assert!(matches!(refused(&observer), EnvironmentError::Problems(_)));
+    assert!(matches!(refused(&observer).await, EnvironmentError::Problems(_)));
+    let algorithm = with("  identity: { issuer: harness, algorithm: RS256 }\n");
+    assert!(refused(&algorithm).await.to_string().contains("serve: 127.0.0.1:9400"));
+    let serve = with("  identity: { issuer: harness, serve: localhost }\n");
+    assert!(refused(&serve).await.to_string().contains("`localhost`"));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let serve = with(&format!("  identity: {{ issuer: harness, serve: '{}' }}\n", taken.local_addr().unwrap()));
+    assert!(matches!(refused(&serve).await, EnvironmentError::Listen { .. }));
 }
 
 #[test]

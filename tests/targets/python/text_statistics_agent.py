@@ -1,7 +1,8 @@
 """An ordinary agent on the official Python SDK: counts the words of a text.
 
 It knows nothing of whoever verifies it. With `--jwks` it accepts only bearer tokens of the issuer whose keys the file
-holds, and keeps each tenant's tasks to itself; without, it is open to everybody. It always speaks JSON-RPC, HTTP+JSON
+holds, and keeps each tenant's tasks to itself; with `--discover` it looks the issuer's keys and algorithms up by OpenID
+Connect discovery when it is first asked. Without either it is open to everybody. It always speaks JSON-RPC, HTTP+JSON
 with `--rest-url`, and gRPC with `--grpc-port` and `--grpc-url`.
 
 The SDK's gRPC server does not look at the protocol version of a request, so that the agent does;
@@ -13,6 +14,7 @@ import asyncio
 import json
 
 import jwt
+import requests
 import uvicorn
 from a2a.auth.user import User
 from a2a.helpers import new_data_part, new_task_from_user_message
@@ -50,11 +52,39 @@ class CountWords(AgentExecutor):
         await updater.cancel()
 
 
+class FileKeys:
+    """The issuer's keys from a file."""
+
+    algorithms = ["EdDSA"]
+
+    def __init__(self, keys):
+        self.keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(keys).keys}
+
+    def key_of(self, token):
+        return self.keys[jwt.get_unverified_header(token)["kid"]].key
+
+
+class DiscoveredKeys:
+    """The issuer's keys as it publishes them."""
+
+    def __init__(self, issuer):
+        self.issuer = issuer
+        self.client = None
+        self.algorithms = []
+
+    def key_of(self, token):
+        if self.client is None:
+            metadata = requests.get(f"{self.issuer}/.well-known/openid-configuration", timeout=10).json()
+            self.algorithms = metadata["id_token_signing_alg_values_supported"]
+            self.client = jwt.PyJWKClient(metadata["jwks_uri"])
+        return self.client.get_signing_key_from_jwt(token).key
+
+
 class Bearer(AuthenticationBackend):
-    """Accepts EdDSA tokens of one issuer for one audience."""
+    """Accepts tokens of one issuer for one audience."""
 
     def __init__(self, keys, issuer, audience):
-        self.keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(keys).keys}
+        self.keys = keys
         self.issuer = issuer
         self.audience = audience
 
@@ -70,8 +100,11 @@ class Bearer(AuthenticationBackend):
         if scheme.lower() != "bearer":
             raise AuthenticationError("a bearer token is required")
         try:
-            key = self.keys[jwt.get_unverified_header(token)["kid"]]
-            claims = jwt.decode(token, key.key, algorithms=["EdDSA"], issuer=self.issuer, audience=self.audience)
+            # The keys first: with discovery the algorithms are known only afterwards.
+            key = self.keys.key_of(token)
+            claims = jwt.decode(
+                token, key, algorithms=self.keys.algorithms, issuer=self.issuer, audience=self.audience
+            )
         except (jwt.PyJWTError, KeyError) as error:
             raise AuthenticationError("the token is not accepted") from error
         return claims.get("tenant", claims["sub"])
@@ -176,6 +209,7 @@ def main():
     arguments.add_argument("--port", type=int, required=True)
     arguments.add_argument("--public-url", help="the URL that the card declares; default: the address it listens on")
     arguments.add_argument("--jwks", help="file with the issuer's keys; without it the agent is open")
+    arguments.add_argument("--discover", action="store_true", help="look the issuer's keys up by discovery")
     arguments.add_argument("--issuer", default="https://issuer.example.test")
     arguments.add_argument("--audience", default="text-statistics")
     arguments.add_argument("--rest-url", help="the URL of HTTP+JSON that the card declares; without it there is none")
@@ -188,14 +222,17 @@ def main():
 async def serve(options):
     json_rpc = options.public_url or f"http://127.0.0.1:{options.port}/rpc"
     interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
-    agent_card = card(interfaces, options.jwks is not None)
+    agent_card = card(interfaces, options.jwks is not None or options.discover)
     handler = DefaultRequestHandler(
         agent_executor=CountWords(), task_store=InMemoryTaskStore(), agent_card=agent_card, validate_input_modes=True
     )
     middleware, backend = [], None
+    keys = DiscoveredKeys(options.issuer) if options.discover else None
     if options.jwks:
         with open(options.jwks, encoding="utf-8") as file:
-            backend = Bearer(json.load(file), options.issuer, options.audience)
+            keys = FileKeys(json.load(file))
+    if keys:
+        backend = Bearer(keys, options.issuer, options.audience)
         middleware.append(Middleware(AuthenticationMiddleware, backend=backend, on_error=refuse))
     if options.grpc_port:
         # held to the end: a server that nobody holds stops

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::Args;
 use ostiary_contract::{
     Environment,
-    environment::{HarnessIdentity, Identity},
+    environment::{HarnessIdentity, Identity, TokenAlgorithm},
 };
 use ostiary_sample::{Authority, Config, Lie, PlanningAgent, StoreAt, TlsIdentity, Trust};
 use ostiary_worker::local::{DEFAULT_AUDIENCE, DEFAULT_ISSUER, Place, signer};
@@ -67,7 +67,11 @@ pub(crate) fn trust(place: &Place) -> Result<Trust, CliError> {
         Identity::Harness(harness) => harness.clone(),
         Identity::TokenCommand(_) | Identity::ClientCredentials(_) => HarnessIdentity::default(),
     };
-    let (issuer, audience) = (names.token_issuer, names.audience);
+    if names.algorithm != TokenAlgorithm::EdDsa {
+        let error = CliError::usage("the sample agent takes tokens signed with EdDSA only");
+        return Err(error.hint("remove `identity.algorithm`"));
+    }
+    let (issuer, audience) = (names.issuer_name(), names.audience);
     let (issuer, audience) =
         (issuer.as_deref().unwrap_or(DEFAULT_ISSUER), audience.as_deref().unwrap_or(DEFAULT_AUDIENCE));
     Trust::from_jwks(issuer, audience, &signer.jwks()).map_err(|e| CliError::because("cannot use the key", &e))

@@ -99,11 +99,12 @@ impl Environment {
         }
     }
 
-    /// The settings of the format that need an operator: they name commands, files or variables of our own surroundings.
+    /// The settings of the format that need an operator: they name commands, files or variables of our
+    /// own surroundings, or an address to listen on.
     #[must_use]
     pub fn needs_operator(&self) -> bool {
         let identity = match &self.identity {
-            Identity::Harness(h) => h.key_env.is_some() || h.key_file.is_some(),
+            Identity::Harness(h) => h.key_env.is_some() || h.key_file.is_some() || h.serve.is_some(),
             Identity::TokenCommand(_) | Identity::ClientCredentials(_) => true,
         };
         let server = |m: &McpServer| m.command.is_some() || !m.env_from.is_empty();

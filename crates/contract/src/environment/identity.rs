@@ -1,12 +1,14 @@
 //! Who signs the subjects' tokens.
 
+use std::net::SocketAddr;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     decode::{Cx, Decode, Located, file_type},
     problem::Code,
-    yaml::Node,
+    yaml::{Node, clip},
 };
 
 /// Where tokens of subjects come from.
@@ -35,6 +37,26 @@ file_type! {
         token_issuer: Option<String>,
         /// The `aud` of the tokens.
         audience: Option<String>,
+        /// Where an identity provider with these keys and subjects listens while a run goes on, for candidates that look
+        /// keys up by OpenID Connect discovery: `IP:port`. The tokens' issuer is then `http://IP:port` unless
+        /// `token_issuer` names another.
+        serve: Option<Located<String>>,
+        /// What its tokens are signed with; another algorithm than `EdDSA` needs `serve`.
+        algorithm: TokenAlgorithm = default,
+    }
+}
+
+crate::decode::choice! {
+    /// What tokens are signed with.
+    #[derive(Default)]
+    pub enum TokenAlgorithm {
+        /// Ed25519.
+        #[default]
+        EdDsa = "EdDSA",
+        /// ECDSA on P-256 with SHA-256.
+        Es256 = "ES256",
+        /// RSA PKCS#1 v1.5 with SHA-256.
+        Rs256 = "RS256",
     }
 }
 
@@ -78,6 +100,30 @@ file_type! {
     }
 }
 
+// === impl HarnessIdentity ===
+
+impl HarnessIdentity {
+    /// The `iss` of the tokens, where the environment says or implies one.
+    #[must_use]
+    pub fn issuer_name(&self) -> Option<String> {
+        self.token_issuer.clone().or_else(|| self.serve.as_ref().map(|at| format!("http://{}", at.value)))
+    }
+
+    fn check(&self, node: &Node, cx: &mut Cx<'_>) {
+        match &self.serve {
+            Some(at) if at.value.parse::<SocketAddr>().is_err() => {
+                let message = format!("`{}` is no address to listen on", clip(at));
+                cx.problem_with_hint(at.at, Code::InvalidValue, message, "write it like 127.0.0.1:9400");
+            }
+            None if self.algorithm != TokenAlgorithm::EdDsa => {
+                let message = "only a provider that is served signs with another algorithm than EdDSA";
+                cx.problem_with_hint(node.at, Code::Contradiction, message, "write `serve: 127.0.0.1:9400` beside it");
+            }
+            _ => {}
+        }
+    }
+}
+
 // === impl Identity ===
 
 impl Default for Identity {
@@ -98,6 +144,7 @@ impl Decode for Identity {
         if read.key_env.is_some() && read.key_file.is_some() {
             cx.problem(node.at, Code::Contradiction, "`key_env` and `key_file` both name the signing seed");
         }
+        read.check(node, cx);
         Some(Self::Harness(read))
     }
 }

@@ -203,7 +203,8 @@ pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
 }
 
 /// Thirty-two bytes for a purpose: another purpose, other bytes.
-pub(super) fn derive(seed: &[u8], purpose: &str) -> [u8; 32] {
+#[must_use]
+pub fn derive(seed: &[u8], purpose: &str) -> [u8; 32] {
     Sha256::new().chain_update(purpose.as_bytes()).chain_update([0]).chain_update(seed).finalize().into()
 }
 

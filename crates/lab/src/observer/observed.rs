@@ -11,7 +11,12 @@ use serde_json::Value;
 /// What an observer kept at the beginning of windows that are still open. One observer may watch for several tapes.
 pub(crate) struct Marks<T> {
     observer: &'static str,
-    kept: Mutex<(u64, BTreeMap<u64, (Seq, T)>)>,
+    kept: Mutex<Kept<T>>,
+}
+
+struct Kept<T> {
+    last: u64,
+    windows: BTreeMap<u64, (Seq, T)>,
 }
 
 /// Windows that are open at the same time; beyond them the oldest is forgotten, and looking back to it is an error.
@@ -21,18 +26,18 @@ const OPEN: usize = 64;
 
 impl<T: Clone> Marks<T> {
     pub(crate) const fn new(observer: &'static str) -> Self {
-        Self { observer, kept: Mutex::new((0, BTreeMap::new())) }
+        Self { observer, kept: Mutex::new(Kept { last: 0, windows: BTreeMap::new() }) }
     }
 
     /// Opens a window and keeps what will be compared with.
     pub(crate) fn open(&self, tape: &Tape, before: T) -> u64 {
         let from = self.write_mark(tape, "begin");
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.0 += 1;
-        let mark = kept.0;
-        kept.1.insert(mark, (from, before));
-        if kept.1.len() > OPEN {
-            kept.1.pop_first();
+        kept.last += 1;
+        let mark = kept.last;
+        kept.windows.insert(mark, (from, before));
+        if kept.windows.len() > OPEN {
+            kept.windows.pop_first();
         }
         mark
     }
@@ -41,7 +46,7 @@ impl<T: Clone> Marks<T> {
     pub(crate) fn before(&self, mark: u64) -> Result<(Seq, T), CouldNotRun> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let forgotten = || CouldNotRun::Internal(format!("the observer {} knows no window {mark}", self.observer));
-        kept.1.get(&mark).cloned().ok_or_else(forgotten)
+        kept.windows.get(&mark).cloned().ok_or_else(forgotten)
     }
 
     /// Writes what was seen since the beginning of a window.

@@ -53,11 +53,9 @@ impl Behind {
         .await
     }
 
-    async fn start<F: Future<Output = ()> + Send>(
-        serve: impl Fn(TcpStream, Arc<AtomicUsize>) -> F + Send + 'static + Copy + Sync,
-    ) -> Self
+    async fn start<F>(serve: impl Fn(TcpStream, Arc<AtomicUsize>) -> F + Send + 'static + Copy + Sync) -> Self
     where
-        F: 'static,
+        F: Future<Output = ()> + Send + 'static,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();

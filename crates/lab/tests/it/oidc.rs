@@ -102,7 +102,7 @@ async fn an_issuer_with_a_path_has_its_metadata_after_and_before_it() {
         "/.well-known/oauth-authorization-server/realms/a",
     ] {
         let (status, metadata) = get(&world.url(path)).await;
-        assert_eq!((status, &metadata["issuer"]), (200, &json!("https://id.example.test/realms/a")), "{path}");
+        assert_eq!((status, &metadata["issuer"]), (200, &json!("https://id.example.test/realms/a/")), "{path}");
         assert_eq!(metadata["token_endpoint"], "https://id.example.test/realms/a/token");
     }
     assert_eq!(get(&world.url("/realms/a/jwks")).await.0, 200);

@@ -1,11 +1,14 @@
 //! The subjects' credentials: synthetic tokens, signed here, or tokens that the environment refers to.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use jiff::SignedDuration;
-use ostiary_contract::environment::{HarnessIdentity, Identity, Subject};
-use ostiary_lab::{CredentialOf, Issuer, Subject as LabSubject, SyntheticIdentity, TokenSigner};
-use ostiary_record::ActorId;
+use ostiary_canon::jwk::Algorithm;
+use ostiary_contract::environment::{HarnessIdentity, Identity, Subject, TokenAlgorithm};
+use ostiary_lab::{
+    CredentialOf, IssuerOptions, OidcProvider, Subject as LabSubject, SyntheticIssuer, TokenSigner, double::key::derive,
+};
+use ostiary_record::{ActorId, ports};
 
 use super::{EnvironmentError, Place};
 use crate::clock::SystemClock;
@@ -25,6 +28,11 @@ const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 /// # Errors
 /// When the seed cannot be read.
 pub fn signer(place: &Place) -> Result<TokenSigner, EnvironmentError> {
+    seed(place).map(TokenSigner::from_seed)
+}
+
+/// What keys of an environment's synthetic identity follow from.
+fn seed(place: &Place) -> Result<[u8; 32], EnvironmentError> {
     let environment = &place.environment;
     let Identity::Harness(harness) = &environment.identity else {
         return Err(EnvironmentError::Unsupported { what: "an identity other than `issuer: harness`".to_owned() });
@@ -39,31 +47,54 @@ pub fn signer(place: &Place) -> Result<TokenSigner, EnvironmentError> {
         (None, None) => None,
     };
     match seed {
-        Some((text, by)) => {
-            seed_of(text.trim()).map(TokenSigner::from_seed).ok_or(EnvironmentError::Seed { by: by.to_owned() })
-        }
-        None => Ok(TokenSigner::derived(environment.name.value.as_bytes(), "ostiary harness identity")),
+        Some((text, by)) => seed_of(text.trim()).ok_or(EnvironmentError::Seed { by: by.to_owned() }),
+        None => Ok(derive(environment.name.value.as_bytes(), "ostiary harness identity")),
     }
 }
 
-/// The identity port of an environment.
-pub(super) fn of(place: &Place) -> Result<SyntheticIdentity, EnvironmentError> {
+/// The identity of an environment: its port, and the provider that must live as long as the run where one is served.
+pub(super) struct Served {
+    pub(super) port: Arc<dyn ports::Identity>,
+    pub(super) provider: Option<OidcProvider>,
+}
+
+/// The identity of an environment, with its provider listening where it names an address.
+pub(super) async fn of(place: &Place) -> Result<Served, EnvironmentError> {
     let environment = &place.environment;
     let names = match &environment.identity {
         Identity::Harness(harness) => harness.clone(),
         Identity::TokenCommand(_) | Identity::ClientCredentials(_) => HarnessIdentity::default(),
     };
-    let issuer = Issuer {
-        signer: signer(place)?,
-        name: names.token_issuer.unwrap_or_else(|| DEFAULT_ISSUER.to_owned()),
-        audience: names.audience.unwrap_or_else(|| DEFAULT_AUDIENCE.to_owned()),
-        lifetime: LIFETIME,
-    };
     let mut subjects = BTreeMap::new();
     for (name, subject) in &environment.subjects {
         subjects.insert(ActorId(name.clone()), subject_of(name, subject)?);
     }
-    Ok(SyntheticIdentity::new(issuer, subjects, || SystemClock.now()))
+    let issuer = names.issuer_name();
+    let options = IssuerOptions {
+        issuer: issuer.clone(),
+        audience: names.audience.clone().unwrap_or_else(|| DEFAULT_AUDIENCE.to_owned()),
+        algorithm: algorithm(names.algorithm),
+        seed: seed(place)?,
+        lifetime: LIFETIME,
+        subjects,
+        now: Arc::new(|| SystemClock.now()),
+    };
+    let Some(serve) = &names.serve else {
+        let issuer = SyntheticIssuer::new(issuer.as_deref().unwrap_or(DEFAULT_ISSUER), options);
+        return Ok(Served { port: Arc::new(issuer), provider: None });
+    };
+    let failed = |source| EnvironmentError::Listen { address: serve.value.clone(), source };
+    let listen = serve.value.parse().map_err(|_| failed(std::io::ErrorKind::InvalidInput.into()))?;
+    let provider = OidcProvider::start(options, Some(listen)).await.map_err(failed)?;
+    Ok(Served { port: Arc::new(provider.issuer().clone()), provider: Some(provider) })
+}
+
+const fn algorithm(named: TokenAlgorithm) -> Algorithm {
+    match named {
+        TokenAlgorithm::EdDsa => Algorithm::EdDsa,
+        TokenAlgorithm::Es256 => Algorithm::Es256,
+        TokenAlgorithm::Rs256 => Algorithm::Rs256,
+    }
 }
 
 fn subject_of(name: &str, subject: &Subject) -> Result<LabSubject, EnvironmentError> {

@@ -7,7 +7,7 @@ use ostiary_record::{NoSink, Run, ports::BoxFuture};
 use ostiary_verify::Harness;
 use tokio_util::sync::CancellationToken;
 
-use super::{LocalRun, Place};
+use super::{EnvironmentError, LocalRun, Place};
 use crate::{
     clock::SystemClock,
     jobs::{Disposition, Job, RunFailure, Runner},
@@ -45,7 +45,11 @@ impl JobRunner {
             run_id: format!("{}-{}", job.ticket.job_id, job.ticket.epoch),
             started_at,
         };
-        run.drive(&self.harness, &NoSink).await.map_err(|e| given_up(chain(&e)))
+        run.drive(&self.harness, &NoSink).await.map_err(|e| match e {
+            // Another run of the same environment holds the address, and will be over.
+            EnvironmentError::Listen { .. } => RunFailure { disposition: Disposition::Retry, why: chain(&e) },
+            _ => given_up(chain(&e)),
+        })
     }
 }
 

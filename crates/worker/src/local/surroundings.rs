@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ostiary_canon::{Digest, jwk::KeySet};
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
+use ostiary_lab::OidcProvider;
 use ostiary_record::{EnvironmentFacts, ports::States};
 use ostiary_verify::{Allowance, Ports};
 
@@ -25,6 +26,8 @@ pub struct Surroundings {
     pub facts: EnvironmentFacts,
     /// How much may be asked of it.
     pub allowance: Allowance,
+    /// The identity provider, where one is served: it must live as long as the run.
+    pub provider: Option<OidcProvider>,
 }
 
 // === impl Surroundings ===
@@ -34,17 +37,18 @@ impl Surroundings {
     ///
     /// # Errors
     /// When any setting cannot be honoured.
-    pub fn of(place: &Place) -> Result<Self, EnvironmentError> {
+    pub async fn of(place: &Place) -> Result<Self, EnvironmentError> {
         let environment = &place.environment;
         supported(place)?;
         let settings = settings(place)?;
         let transport = HttpTransport::new(settings.clone()).map_err(EnvironmentError::Settings)?;
         let states = environment.provider_states.as_ref().map(|states| HttpStates::new(&states.url.value, &settings));
         let states = states.transpose().map_err(EnvironmentError::Settings)?;
+        let identity = identity::of(place).await?;
         let ports = Ports {
             transport: Arc::new(transport.clone()),
             fetch: Arc::new(transport),
-            identity: Arc::new(identity::of(place)?),
+            identity: identity.port,
             states: states.map(|states| Arc::new(states) as Arc<dyn States>),
             observers: Vec::new(),
             timer: Arc::new(TokioTimer),
@@ -64,7 +68,7 @@ impl Surroundings {
             trust_roots: settings.trust_roots.as_ref().map(digest),
             ..environment.facts()
         };
-        Ok(Self { ports, card_url, facts, allowance })
+        Ok(Self { ports, card_url, facts, allowance, provider: identity.provider })
     }
 }
 

@@ -77,13 +77,15 @@ pub(super) fn answer(book: &mut Book, ask: &Ask, now: Timestamp) -> (String, Ans
 
 fn metadata(book: &Book) -> Value {
     let issuer = book.issuer();
+    // The name stays as it is, to the last slash: it is compared exactly.
+    let base = issuer.trim_end_matches('/');
     let methods = ["client_secret_basic", "client_secret_post"];
     json!({
         "issuer": issuer,
-        "jwks_uri": format!("{issuer}/jwks"),
-        "token_endpoint": format!("{issuer}/token"),
-        "introspection_endpoint": format!("{issuer}/introspect"),
-        "revocation_endpoint": format!("{issuer}/revoke"),
+        "jwks_uri": format!("{base}/jwks"),
+        "token_endpoint": format!("{base}/token"),
+        "introspection_endpoint": format!("{base}/introspect"),
+        "revocation_endpoint": format!("{base}/revoke"),
         "grant_types_supported": ["client_credentials"],
         // Required by both documents, and there is no authorization endpoint: the registered word for nothing.
         "response_types_supported": ["none"],
@@ -99,10 +101,7 @@ fn metadata(book: &Book) -> Value {
 
 /// RFC 6749 §4.4: a client asks for its own token.
 fn token(book: &mut Book, ask: &Ask, now: Timestamp) -> Answer {
-    let client = match client(book, ask) {
-        Ok(client) => client,
-        Err(refusal) => return refusal,
-    };
+    let Some(client) = client(book, ask) else { return no_client() };
     match ask.value("grant_type") {
         Some("client_credentials") => {}
         Some(_) => return refused(400, "unsupported_grant_type"),
@@ -131,8 +130,8 @@ fn token(book: &mut Book, ask: &Ask, now: Timestamp) -> Answer {
 
 /// RFC 7662 §2: what is not active is told no more about.
 fn introspect(book: &Book, ask: &Ask, now: Timestamp) -> Answer {
-    if let Err(refusal) = client(book, ask) {
-        return refusal;
+    if client(book, ask).is_none() {
+        return no_client();
     }
     let Some(token) = ask.value("token") else { return refused(400, "invalid_request") };
     let mut told = book.active(token, now).unwrap_or_else(|| json!({}));
@@ -145,10 +144,7 @@ fn introspect(book: &Book, ask: &Ask, now: Timestamp) -> Answer {
 
 /// RFC 7009 §2: also what is no token of ours is answered with 200; a token of somebody else is not revoked.
 fn revoke(book: &mut Book, ask: &Ask, now: Timestamp) -> Answer {
-    let client = match client(book, ask) {
-        Ok(client) => client,
-        Err(refusal) => return refusal,
-    };
+    let Some(client) = client(book, ask) else { return no_client() };
     let Some(token) = ask.value("token") else { return refused(400, "invalid_request") };
     match book.active(token, now) {
         Some(claims) if claims["client_id"] != client.as_str() => return refused(400, "invalid_grant"),
@@ -159,11 +155,15 @@ fn revoke(book: &mut Book, ask: &Ask, now: Timestamp) -> Answer {
 }
 
 /// The client that proved its name.
-fn client(book: &Book, ask: &Ask) -> Result<String, Answer> {
-    let refusal = || with(refused(401, "invalid_client"), header::WWW_AUTHENTICATE, "Basic realm=\"ostiary\"");
-    let (Some(id), Some(secret)) = (&ask.client_id, &ask.client_secret) else { return Err(refusal()) };
-    let knows = book.subject(id).is_some_and(|subject| subject.credential != CredentialOf::Anonymous);
-    if knows && *secret == book.client_secret(id) { Ok(id.clone()) } else { Err(refusal()) }
+fn client(book: &Book, ask: &Ask) -> Option<String> {
+    let (id, secret) = (ask.client_id.as_ref()?, ask.client_secret.as_ref()?);
+    let subject = book.subject(id)?;
+    let knows = subject.credential != CredentialOf::Anonymous && *secret == book.client_secret(id);
+    knows.then(|| id.clone())
+}
+
+fn no_client() -> Answer {
+    with(refused(401, "invalid_client"), header::WWW_AUTHENTICATE, "Basic realm=\"ostiary\"")
 }
 
 fn refused(code: u16, error: &str) -> Answer {

@@ -46,7 +46,7 @@ impl Book {
     pub(super) fn new(issuer: &str, options: IssuerOptions) -> Self {
         let IssuerOptions { audience, algorithm, seed, lifetime, subjects, .. } = options;
         Self {
-            issuer: issuer.trim_end_matches('/').to_owned(),
+            issuer: issuer.to_owned(),
             audience,
             algorithm,
             seed,
