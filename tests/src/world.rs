@@ -140,7 +140,7 @@ impl World {
         let places = ["--public-url", &rpc, "--rest-url", &rest, "--grpc-port", &port, "--grpc-url", DECLARED_GRPC];
         let agent = SdkAgent::javascript("text_statistics_agent.mjs", &places)?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript", "javascript-bindings"])?;
-        Ok(Self { agent, folder, bundle, protected: false, grpc: Some(grpc) })
+        Ok(Self { agent, folder, bundle, identity: None, grpc: Some(grpc) })
     }
 
     /// Where the agent really listens.
