@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use jiff::SignedDuration;
 use ostiary_admission::{
     AdmissionClass, AdmissionRecord, Change, Evidence, HEAD_PAYLOAD_TYPE, Head, Index, Observed, ProfileGrant, Query,
     SignatureStatus, State,
@@ -184,6 +185,10 @@ impl Plane {
     pub async fn router_with(&self, config: RouterConfig) -> Router {
         let router = Router::connect_with(config, self.ports()).await.unwrap();
         assert!(router.ready(PATIENCE).await, "{:?}", router.status());
+        // Until an echo is answered it takes the end of its lease two seconds too early.
+        let certain =
+            || router.control_time().is_some_and(|range| range.earliest + SignedDuration::from_secs(1) > range.latest);
+        until("it knows the time", certain).await;
         router
     }
 
@@ -203,7 +208,7 @@ impl Plane {
 }
 
 fn extend(index: &Index, time: &TestTime) {
-    index.extend_lease(time.truth() + jiff::SignedDuration::from_secs(15));
+    index.extend_lease(time.truth() + SignedDuration::from_secs(15));
 }
 
 async fn proxy(listener: TcpListener, behind: SocketAddr, mut open: watch::Receiver<bool>) {
