@@ -5,6 +5,7 @@
 
 mod channel;
 mod history;
+mod missed;
 mod ring;
 mod snapshot;
 mod subscription;

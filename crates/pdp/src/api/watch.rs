@@ -125,9 +125,6 @@ impl Begin {
         // Seated first: whoever asks for a proof from now on hears that somebody may be told something older.
         let seat = api.hub.watchers.seat(start.router_id, scope.clone(), Revision(0));
         let (subscription, begun) = api.hub.subscribe(&scope, resume).await?;
-        if let Start::Resumed(revision) = &begun {
-            seat.0.sent(*revision);
-        }
         let hub = Arc::clone(&api.hub);
         let mut open =
             Open { hub, scope, seat, said: Some(said), subscription, first: VecDeque::new(), snapshot: None };
@@ -141,8 +138,11 @@ impl Begin {
 impl Open {
     fn begin(&mut self, start: Start) {
         match start {
-            Start::Resumed(revision) => {
+            Start::Resumed(revision, missed) => {
+                self.seat.0.sent(revision);
                 self.first.push_back(Message::Resumed(proto::Resumed { revision: revision.0 }));
+                let missed = missed.map(|missed| self.delta(&missed));
+                self.first.extend(missed);
             }
             Start::Snapshot { snapshot, resync } => {
                 if resync {

@@ -12,7 +12,7 @@ use super::ring::{Delta, Ring, SignedHead, Step};
 use crate::ports::HeadSource;
 
 /// Largest step that is sent as one message: half of what gRPC clients take unless told otherwise.
-const LARGEST: usize = 2 << 20;
+pub(super) const LARGEST: usize = 2 << 20;
 
 /// Ticks between two heartbeats when nothing asks for one earlier: two seconds.
 const BEAT_TICKS: u32 = 20;
@@ -137,14 +137,19 @@ impl Channel {
         self.idle = if self.live.pulse.receiver_count() > 0 { 0 } else { self.idle + 1 };
         self.quiet += 1;
         self.unsigned = self.unsigned.map(|ticks| ticks + 1);
-        if let Some((from, entries)) = self.held.take() {
-            self.send(from, entries, heads, moment);
-        }
+        self.release(heads, moment);
         let due = self.quiet >= BEAT_TICKS || self.unsigned.is_some_and(|ticks| ticks >= COALESCE_TICKS);
         if self.idle == 0 && due && self.held.is_none() {
             self.beat(heads, moment);
         }
         self.idle < IDLE_TICKS
+    }
+
+    /// Sends what waited for a head, if there is one now: then the history leads to where the tree is.
+    pub(super) fn release(&mut self, heads: &dyn HeadSource, moment: Moment) {
+        if let Some((from, entries)) = self.held.take() {
+            self.send(from, entries, heads, moment);
+        }
     }
 
     /// Sends a heartbeat now.

@@ -98,6 +98,13 @@ impl Ring {
         Ok(self.steps.get(at as usize).map(|kept| Arc::clone(&kept.step)))
     }
 
+    /// The steps from that number on, and how many bytes of entries they have.
+    pub(crate) fn since(&self, number: u64) -> Result<(Vec<Arc<Step>>, usize), Pruned> {
+        let at = number.checked_sub(self.first).ok_or(Pruned)?;
+        let kept = self.steps.iter().skip(at as usize);
+        Ok((kept.clone().map(|kept| Arc::clone(&kept.step)).collect(), kept.map(|kept| kept.bytes).sum()))
+    }
+
     /// Number of the step that starts at `revision` with `root`; `None` when that is not in this history, or when only a
     /// snapshot leads from there to now.
     pub(crate) fn after(&self, revision: Revision, root: &[u8]) -> Option<u64> {

@@ -8,8 +8,9 @@ use tokio::sync::watch;
 
 use super::{
     Hub, SCOPES, Snapshot, State,
-    channel::{Channel, Live, Moment, Pulse},
-    ring::{Pruned, SignedHead, Step},
+    channel::{Channel, LARGEST, Live, Moment, Pulse},
+    missed::Missed,
+    ring::{Delta, Pruned, SignedHead, Step},
 };
 
 /// A place in a scope's history: what came before it is told, what comes after it is read from the ring.
@@ -24,8 +25,8 @@ pub(crate) struct Subscription {
 
 /// How a stream begins.
 pub(crate) enum Start {
-    /// With the history after the revision that was asked for.
-    Resumed(Revision),
+    /// With what was missed since the revision that was asked for, if anything was.
+    Resumed(Revision, Option<Box<Delta>>),
     /// With everything; `resync` when a history was asked for that is not there.
     Snapshot { snapshot: Box<Snapshot>, resync: bool },
 }
@@ -88,20 +89,42 @@ impl Hub {
         resume: Option<(Revision, &[u8])>,
     ) -> Result<Option<(Subscription, Start)>, Unavailable> {
         let mut state = self.state();
-        let Some(live) = state.channels.get(scope).map(|channel| Arc::clone(channel.live())) else { return Ok(None) };
-        let pulse = live.listen();
-        let after = resume.and_then(|(revision, root)| Some((revision, live.ring().after(revision, root)?)));
-        if let Some((revision, next)) = after {
-            return Ok(Some((Subscription { live, pulse, next, beat: 0 }, Start::Resumed(revision))));
+        let moment = self.moment();
+        let Some(channel) = state.channels.get_mut(scope) else { return Ok(None) };
+        channel.release(&*self.heads, moment);
+        let live = Arc::clone(channel.live());
+        let (pulse, next) = (live.listen(), live.ring().next());
+        let missed = resume.and_then(|(revision, root)| self.missed(channel, (revision, root), moment));
+        let subscription = Subscription { live, pulse, next, beat: 0 };
+        if let Some(missed) = missed {
+            drop(state);
+            return Ok(Some((subscription, missed?.into_start())));
         }
-        let next = live.ring().next();
         let Some(snapshot) = self.snapshot_now(&mut state, scope)? else { return Ok(None) };
         drop(state);
         if resume.is_some() {
             self.counts.resyncs.fetch_add(1, Ordering::Relaxed);
         }
         let start = Start::Snapshot { snapshot: Box::new(snapshot), resync: resume.is_some() };
-        Ok(Some((Subscription { live, pulse, next, beat: 0 }, start)))
+        Ok(Some((subscription, start)))
+    }
+
+    /// What was missed after a revision and root of our history; `None` where only a snapshot leads from there to now.
+    fn missed(
+        &self,
+        channel: &mut Channel,
+        (revision, root): (Revision, &[u8]),
+        moment: Moment,
+    ) -> Option<Result<Missed, Unavailable>> {
+        let live = Arc::clone(channel.live());
+        let after = live.ring().after(revision, root)?;
+        let (steps, bytes) = live.ring().since(after).ok()?;
+        if bytes > LARGEST {
+            return None;
+        }
+        let head = if steps.is_empty() { None } else { channel.sign(&*self.heads, moment) };
+        let missed = Missed { revision, steps, head };
+        Some(if missed.may_leave() { Ok(missed) } else { Err(Unavailable::NoHead) })
     }
 
     /// Booked under the lock that a proof takes: none can be made between head and booking.

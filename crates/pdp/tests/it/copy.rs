@@ -29,6 +29,8 @@ pub(crate) struct Copy {
     pub(crate) resyncs: usize,
     /// The largest chunk, in bytes.
     pub(crate) largest_chunk: usize,
+    /// What was missed comes next.
+    resumed: bool,
     coming: Option<(Revision, u64, BTreeMap<Subject, Bytes>)>,
 }
 
@@ -44,6 +46,7 @@ impl Copy {
             snapshots: 0,
             resyncs: 0,
             largest_chunk: 0,
+            resumed: false,
             coming: None,
         }
     }
@@ -62,7 +65,10 @@ impl Copy {
             Message::Delta(delta) => self.step(Revision(delta.from), Revision(delta.to), &delta.entries, &delta.head),
             Message::Heartbeat(beat) => self.verify(&beat.head),
             Message::Resync(_) => self.resyncs += 1,
-            Message::Resumed(resumed) => assert_eq!(self.verified.as_ref().unwrap().revision.0, resumed.revision),
+            Message::Resumed(resumed) => {
+                assert_eq!(self.verified.as_ref().unwrap().revision.0, resumed.revision);
+                self.resumed = true;
+            }
             Message::EchoReply(_) => {}
         }
     }
@@ -97,8 +103,12 @@ impl Copy {
         assert_eq!(from, self.revision, "a gap");
         assert!(to > from);
         let lowers = entries.iter().all(|entry| self.lowers(entry));
-        assert_eq!(head.is_empty(), lowers, "a raise has a head, and nothing else has");
+        let missed = std::mem::take(&mut self.resumed);
+        assert!(lowers || !head.is_empty(), "a raise has a head");
+        assert!(!lowers || missed || head.is_empty(), "nothing else has, but for what was missed");
         entries.iter().for_each(|entry| apply(&mut self.entries, entry));
+        // What was missed comes as one step: all of its revisions, and decided on is only the last.
+        self.seen.extend((from.0 + 1..to.0).map(Revision).filter(|_| missed));
         self.move_to(to);
         if !head.is_empty() {
             self.verify(head);

@@ -3,7 +3,7 @@
 use ostiary_admission::{State, wire};
 use ostiary_canon::Revision;
 use ostiary_pdp::Proof;
-use ostiary_proto::admission::v1::{self as proto, Outcome};
+use ostiary_proto::admission::v1::{self as proto, Outcome, watch_admissions_response::Message};
 
 use crate::{
     host::{Host, LEASE, as_caller},
@@ -188,4 +188,57 @@ async fn everything_may_have_changed_when_all_is_replaced() {
     let proof = host.hub.proof(Revision(2));
     assert_eq!(pending(&proof), ["a"]);
     assert_eq!(proof.answers_until, Some(host.lease_until()));
+}
+
+/// A head of before the quarantine may live when the watcher's own lease, and with it the wait for it, is over.
+#[tokio::test]
+async fn who_comes_back_after_a_proof_is_never_told_a_head_of_before() {
+    let host = Host::with([put("acme/a", "1", State::Active)]).await;
+    let mut watcher = host.watch("away", "*").await;
+    watcher.reach(Revision(1)).await;
+    let copy = watcher.copy.clone();
+    drop(watcher);
+    host.until("the stream to be gone", |hub| hub.counters().watching == 0).await;
+    host.pass(LEASE - 1);
+    host.renew_lease();
+    let older = host.publish([put("acme/a", "2", State::Active)]);
+    let revision = quarantine(&host);
+    host.pass(2);
+    assert!(host.hub.proof(revision).is_complete(), "its lease is over, and so is the wait");
+    let mut again = host.resume("away", copy).await;
+    assert!(matches!(again.next().await, Message::Resumed(_)));
+    let Message::Delta(missed) = again.next().await else { panic!("what was missed") };
+    let head = again.copy.verified.clone().unwrap();
+    assert_eq!((Revision(missed.from), Revision(missed.to), head.revision), (Revision(1), revision, revision));
+    assert!(head.lease_until > host.now() && older < revision, "a head of before would live as long");
+    again.copy.assert_equals(host.index());
+    // What comes later is told step by step.
+    let next = host.publish([put("acme/a", "3", State::Active)]);
+    again.reach(next).await;
+    again.copy.assert_equals(host.index());
+}
+
+#[tokio::test]
+async fn what_was_missed_and_only_lowers_needs_no_head_and_anything_else_waits_for_one() {
+    let host = host().await;
+    let mut watcher = host.watch("away", "*").await;
+    watcher.reach(Revision(1)).await;
+    let copy = watcher.copy.clone();
+    drop(watcher);
+    quarantine(&host);
+    let revision = host.publish([put("other/a", "1", State::Rejected)]);
+    host.key_usable(false);
+    let mut again = host.resume("away", copy.clone()).await;
+    again.reach(revision).await;
+    again.copy.assert_equals(host.index());
+    drop(again);
+    // A raise that waits for a head cannot be told as history yet, and is part of it once there is one.
+    let raised = host.publish([put("acme/a", "2", State::Active)]);
+    host.key_usable(true);
+    let mut again = host.resume("away", copy).await;
+    again.reach(raised).await;
+    let next = quarantine(&host).max(host.publish([put("acme/a", "3", State::Active)]));
+    again.reach(next).await;
+    again.copy.assert_equals(host.index());
+    assert_eq!((again.copy.snapshots, again.copy.resyncs), (1, 0));
 }
