@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::HashSet;
 use ostiary_admission::{Change, Index, ShardNumber, Subject, Tree, View as _, lowers, lowers_enforcement, wire::Sent};
 use ostiary_canon::{Digest, Revision};
 
@@ -23,6 +23,14 @@ struct Turn {
     shard: ShardNumber,
     old: Option<Digest>,
     new: Option<Digest>,
+}
+
+/// Reads the entries of a step. One that is about the same subject twice is refused: the tree would end where the last
+/// entry leads, and a head that signs that would say nothing of what the records went through.
+pub(super) fn read_step(entries: &[bytes::Bytes], to: Revision) -> Result<Vec<Sent>, Fault> {
+    let entries: Vec<Sent> = entries.iter().map(|bytes| read(bytes, to)).collect::<Result<_, _>>()?;
+    let subjects: HashSet<Subject> = entries.iter().map(|entry| entry.change.subject()).collect();
+    if subjects.len() == entries.len() { Ok(entries) } else { Err(Fault::Root(to)) }
 }
 
 /// Reads one entry. What is not understood denies what it is about; what is about nothing cannot even be denied.
@@ -95,13 +103,9 @@ impl Ledger {
     /// Sets the leaves of a step in the tree; says how to take it back.
     fn turn(&mut self, entries: &[Sent]) -> Result<Vec<Turn>, AnotherRoot> {
         let mut turns = Vec::with_capacity(entries.len());
-        // A step may be about one subject twice: then the second replaces the first.
-        let mut within: HashMap<Subject, Option<Digest>> = HashMap::new();
         for entry in entries {
-            let subject = entry.change.subject();
-            let old = within.get(&subject).copied().unwrap_or_else(|| self.index.leaf(&subject));
+            let old = self.index.leaf(&entry.change.subject());
             let turn = Turn { shard: entry.change.shard(), old, new: entry.new_leaf() };
-            within.insert(subject, turn.new);
             if self.tree.set(turn.shard, turn.old, turn.new).is_err() {
                 self.turn_back(&turns);
                 return Err(AnotherRoot);

@@ -43,6 +43,10 @@ impl Copy {
         };
         for bytes in &chunk.entries {
             let entry = ledger::read(bytes, incoming.revision)?;
+            // It has no leaf: the root would be the same with it and without.
+            if entry.new_leaf().is_none() {
+                return Err(Fault::Gap("a removal in a snapshot".to_owned()));
+            }
             incoming.not_understood += usize::from(entry.strange.is_some());
             incoming.entries.push(entry);
         }

@@ -31,7 +31,7 @@ impl Copy {
             self.joins = (to, to);
             return Ok(Effects { send: vec![applied(to)], ignored: true, ..Effects::default() });
         }
-        let entries: Vec<Sent> = delta.entries.iter().map(|bytes| ledger::read(bytes, to)).collect::<Result<_, _>>()?;
+        let entries = ledger::read_step(&delta.entries, to)?;
         let not_understood = entries.iter().filter(|entry| entry.strange.is_some()).count();
         let lowers = entries.iter().all(|entry| self.ledger.lowers(entry));
         if delta.head.is_empty() {

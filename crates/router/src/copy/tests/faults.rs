@@ -308,3 +308,48 @@ fn silence_ends_a_connection() {
     let wall = at(pair.boot);
     assert_eq!(pair.copy.tick(wall, pair.boot).end, Some(Fault::Silent));
 }
+
+/// Captured entries of before, put in front of the true ones: the tree ends where the head says, and so must the records.
+#[test]
+fn a_step_about_one_subject_twice_cannot_bring_an_older_record_back() {
+    let mut pair = Pair::in_step();
+    let old = entry_bytes(&Change::Upsert(record("acme/planner", "1.0.0", State::Active)));
+    pair.upstream.quarantine("acme/planner", "1.0.0");
+    let step = pair.upstream.unsigned_step(1, 2);
+    let quarantined = step.entries[0].clone();
+    pair.take(Message::Delta(step));
+    pair.heartbeat();
+    pair.upstream.activate("acme/writer", "1.0.0");
+    let honest = pair.upstream.step(2, 3, 0);
+    let removed = entry_bytes(&Change::Remove("acme/planner".parse().unwrap(), "1.0.0".parse().unwrap()));
+    for smuggled in [old, removed] {
+        let mut step = honest.clone();
+        step.entries.splice(0..0, [smuggled, quarantined.clone()]);
+        assert_eq!(pair.take(Message::Delta(step)).end, Some(Fault::Root(Revision(3))));
+        assert_eq!(pair.reason("acme/planner", "1.0.0"), DecisionReason::Quarantined);
+        pair.open();
+        pair.take(Message::Resumed(wire::Resumed { revision: 2 }));
+    }
+    assert_eq!(pair.take(Message::Delta(honest)).end, None, "the honest twin");
+    assert!(pair.allows("acme/writer", "1.0.0") && !pair.allows("acme/planner", "1.0.0"));
+}
+
+/// A removal has no leaf, so that the root says nothing of it: in a namespace on trial, what is unknown is let through.
+#[test]
+fn a_snapshot_with_a_removal_in_it_is_refused() {
+    let mut pair = Pair::apart();
+    pair.upstream.quarantine("acme/planner", "1.0.0");
+    pair.upstream.observe("acme");
+    let removed = entry_bytes(&Change::Remove("acme/planner".parse().unwrap(), "1.0.0".parse().unwrap()));
+    pair.open();
+    let mut messages = pair.upstream.snapshot(0);
+    messages[0] = Message::SnapshotBegin(wire::SnapshotBegin { revision: 2, entries: 3 });
+    let at = messages.len() - 1;
+    messages.insert(at, Message::SnapshotChunk(wire::SnapshotChunk { entries: vec![removed] }));
+    assert!(pair.take_all(messages).is_some());
+    assert!(!pair.allows("acme/planner", "1.0.0"));
+    pair.open();
+    let messages = pair.upstream.snapshot(0);
+    assert_eq!(pair.take_all(messages), None, "the honest twin");
+    assert!(pair.allows("acme/planner", "9.9.9") && !pair.allows("acme/planner", "1.0.0"));
+}
