@@ -70,6 +70,8 @@ pub(crate) struct Watchers {
 pub(crate) struct Seat {
     router_id: String,
     scope: ViewScope,
+    /// Nobody's: a copy was handed out.
+    copy: bool,
     book: Mutex<Book>,
 }
 
@@ -120,7 +122,7 @@ impl Watchers {
     /// A new watcher that has everything up to `sent`.
     pub(crate) fn seat(&self, router_id: String, scope: ViewScope, sent: Revision) -> Seated {
         let book = Book { connected: true, applied: Revision(0), sent, grants: VecDeque::new() };
-        let seat = Arc::new(Seat { router_id, scope, book: Mutex::new(book) });
+        let seat = Arc::new(Seat { router_id, scope, copy: false, book: Mutex::new(book) });
         self.seats().push(Arc::clone(&seat));
         Seated(seat)
     }
@@ -128,16 +130,17 @@ impl Watchers {
     /// A copy that was handed out and is never heard of again.
     pub(crate) fn copied(&self, caller: &str, scope: &ViewScope, head: (Revision, Timestamp)) {
         let mut seats = self.seats();
-        let copies = seats.iter().filter(|seat| !seat.book().connected).count();
+        let copies = seats.iter().filter(|seat| seat.copy).count();
         // Past that many, the newest stands for this one too: it keeps the older revision and the longer lease.
-        if let Some(last) = seats.iter().rev().find(|seat| copies >= COPIES && seat.scope == *scope) {
+        if let Some(last) = seats.iter().rev().find(|seat| copies >= COPIES && seat.copy && seat.scope == *scope) {
             let mut book = last.book();
             let (revision, until) = book.grants.back().copied().unwrap_or(head);
             book.grants = VecDeque::from([(revision.min(head.0), until.max(head.1))]);
             return;
         }
         let book = Book { connected: false, applied: Revision(0), sent: head.0, grants: VecDeque::from([head]) };
-        seats.push(Arc::new(Seat { router_id: caller.to_owned(), scope: scope.clone(), book: Mutex::new(book) }));
+        let (router_id, scope, book) = (caller.to_owned(), scope.clone(), Mutex::new(book));
+        seats.push(Arc::new(Seat { router_id, scope, copy: true, book }));
     }
 
     /// How many streams are open.
@@ -344,5 +347,22 @@ mod tests {
         assert_eq!(stands(&watchers, 5, 9), (0, 0, 1));
         watchers.forget_lapsed(at(10));
         assert_eq!(watchers.floor(asked(5, 10)).pending, 0);
+    }
+
+    #[test]
+    fn copies_without_number_take_nothing_back_from_a_watcher() {
+        let watchers = Watchers::default();
+        let copy = |revision, until| watchers.copied("greedy", &ViewScope::All, (Revision(revision), at(until)));
+        (0..COPIES).for_each(|_| copy(5, 12));
+        let seated = watchers.seat("r".into(), ViewScope::All, Revision(0));
+        seated.0.granted(Revision(3), at(10));
+        seated.0.granted(Revision(5), at(11));
+        copy(6, 14);
+        assert_eq!(stands(&watchers, 4, 0).2, 1, "the watcher may still decide on 3");
+        seated.0.applied(Revision(6)).expect_err("never sent to it");
+        seated.0.applied(Revision(5)).expect("was sent");
+        drop(seated);
+        assert_eq!(stands(&watchers, 6, 12).2, 1, "the last copy stands for the one past the end");
+        assert_eq!(stands(&watchers, 6, 14).2, 0);
     }
 }

@@ -32,6 +32,10 @@ pub type SnapshotStream = Pin<Box<dyn Stream<Item = Result<proto::GetSnapshotRes
 /// How long a stream may be open without saying what it is for.
 const START: Duration = Duration::from_secs(10);
 
+/// Messages of a router that are heard before it is told something: whoever never stops talking is not listened to for
+/// ever, and holds up nobody but itself.
+const AT_ONCE: usize = 64;
+
 /// Longest name of a router, in bytes.
 const ROUTER_ID: usize = 256;
 
@@ -117,8 +121,10 @@ impl Begin {
             Some(_) => return Err(Status::invalid_argument("a watch begins with WatchStart")),
         };
         let (scope, _) = api.may_copy(&metadata, &start.scope)?;
-        if start.router_id.is_empty() || start.router_id.len() > ROUTER_ID {
-            let why = format!("`router_id` must be a name of at most {ROUTER_ID} bytes: operators wait for it");
+        let name = &start.router_id;
+        if name.is_empty() || name.len() > ROUTER_ID || name.chars().any(char::is_control) {
+            // It is shown on terminals.
+            let why = format!("`router_id` must be a name of at most {ROUTER_ID} bytes without control characters");
             return Err(Status::invalid_argument(why));
         }
         let resume = start.resume.map(|token| (Revision(token.revision), &start.resume_root[..]));
@@ -182,7 +188,8 @@ impl Open {
 
     /// What the router said meanwhile, without waiting for it.
     fn heard_already(&mut self) -> Result<Option<Message>, Status> {
-        while let Some(said) = &mut self.said {
+        for _ in 0..AT_ONCE {
+            let Some(said) = &mut self.said else { break };
             let Some(heard) = said.message().now_or_never() else { break };
             if let Some(reply) = self.heard(heard)? {
                 return Ok(Some(reply));

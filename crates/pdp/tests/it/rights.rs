@@ -14,8 +14,17 @@ async fn host() -> Host {
 }
 
 /// How a watch of `scope` by a caller that reaches `namespaces` begins.
-async fn begin(mut client: Client, namespaces: Option<&'static str>, scope: &str) -> Result<(), Status> {
-    let start = proto::WatchStart { scope: scope.to_owned(), router_id: "r".to_owned(), ..Default::default() };
+async fn begin(client: Client, namespaces: Option<&'static str>, scope: &str) -> Result<(), Status> {
+    begin_as("r", client, namespaces, scope).await
+}
+
+async fn begin_as(
+    router: &str,
+    mut client: Client,
+    namespaces: Option<&'static str>,
+    scope: &str,
+) -> Result<(), Status> {
+    let start = proto::WatchStart { scope: scope.to_owned(), router_id: router.to_owned(), ..Default::default() };
     let start = proto::WatchAdmissionsRequest { message: Some(Say::Start(start)) };
     let said = tokio_stream::iter([start]);
     let request = match namespaces {
@@ -66,4 +75,19 @@ async fn a_question_about_another_namespace_is_answered_with_nothing_but_that() 
     assert_eq!(nobody.code(), Code::Unauthenticated);
     let nobody = client.batch_check_admission(proto::BatchCheckAdmissionRequest::default()).await.unwrap_err();
     assert_eq!(nobody.code(), Code::Unauthenticated, "an empty batch is a question, too");
+}
+
+#[tokio::test]
+async fn a_router_has_a_name_that_can_be_shown() {
+    let host = host().await;
+    for (name, expected) in [
+        ("edge 1, Zürich", Code::Ok),
+        ("", Code::InvalidArgument),
+        ("edge\u{1b}[2J", Code::InvalidArgument),
+        ("edge\n2 routers applied", Code::InvalidArgument),
+        (&"x".repeat(257), Code::InvalidArgument),
+    ] {
+        let began = begin_as(name, host.client().await, Some("*"), "*").await;
+        assert_eq!(began.map_or_else(|status| status.code(), |()| Code::Ok), expected, "{name:?}");
+    }
 }
