@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Digest, VersionLabel,
-    intoto::{AuthorizationFacts, Predicate, ResourceDescriptor},
+    intoto::{AdmissionClass, AuthorizationFacts, Predicate, ResourceDescriptor},
 };
 
 /// The predicate type of a [`Vsa`].
@@ -45,6 +45,7 @@ pub struct Vsa {
     /// Whether the policy was met.
     pub verification_result: VsaResult,
     /// What was verified. A gate or profile that opened by a waiver has a level that ends in `_WAIVED` in its place.
+    /// `OSTIARY_CLASS_FULL` stands beside them unless layers were left out because nobody can observe them.
     pub verified_levels: Vec<String>,
     /// Checks that did not pass and were waived, each once. A member of ours, so its name is an address of ours.
     #[serde(default, rename = "https://ostiary.dev/vsa/waived/v1", skip_serializing_if = "BTreeSet::is_empty")]
@@ -118,7 +119,7 @@ impl Vsa {
             policy: ResourceDescriptor::named("policy", facts.policy),
             input_attestations: grounds.map(Ground::descriptor).collect(),
             verification_result: VsaResult::Passed,
-            verified_levels: gates.chain(profiles).collect(),
+            verified_levels: gates.chain(profiles).chain([class(facts.class)]).collect(),
             waived,
         }
     }
@@ -168,6 +169,11 @@ fn level(kind: &str, text: &str, waived: bool) -> String {
     format!("OSTIARY_{kind}_{}{end}", upper.collect::<String>())
 }
 
+/// The class as a level, so that a reader who wants everything observed can ask for it (L-09).
+fn class(class: AdmissionClass) -> String {
+    level("CLASS", if class == AdmissionClass::Full { "full" } else { "reduced" }, false)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -176,7 +182,7 @@ mod tests {
     use crate::{
         Revision,
         dsse::{Keyring, SigningKey},
-        intoto::{AdmissionClass, GateEvidence, Statement, Subject},
+        intoto::{GateEvidence, Statement, Subject},
     };
 
     fn facts() -> AuthorizationFacts {
@@ -228,7 +234,11 @@ mod tests {
                     {"name": "admission", "digest": {"sha256": Digest::of(b"word").hex()}},
                 ],
                 "verificationResult": "PASSED",
-                "verifiedLevels": ["OSTIARY_GATE_CONFORMANCE", "OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD"],
+                "verifiedLevels": [
+                    "OSTIARY_GATE_CONFORMANCE",
+                    "OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD",
+                    "OSTIARY_CLASS_FULL",
+                ],
             })
         );
         let verified = Keyring::trusting([key.verifying_key()]).verify(&envelope).unwrap();
@@ -247,14 +257,14 @@ mod tests {
         facts.gates.push(GateEvidence { gate: "security".to_owned(), ..facts.gates[0].clone() });
         facts.waived = vec!["task.cancel".to_owned()];
         let of = |by_gate: &WaivedChecks| Vsa::admitted(&agent, &facts, Digest::of(b"word"), by_gate);
-        let profile = "OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD_WAIVED";
+        let (profile, full) = ("OSTIARY_PROFILE_A2A_JSONRPC_1_0_USER_STANDARD_WAIVED", "OSTIARY_CLASS_FULL");
         let known = of(&[("conformance".to_owned(), ["task.cancel".to_owned()].into())].into());
-        assert_eq!(known.verified_levels, ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY", profile]);
+        assert_eq!(known.verified_levels, ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY", profile, full]);
         let said = serde_json::to_value(&known).unwrap();
         assert_eq!(said["https://ostiary.dev/vsa/waived/v1"], json!(["task.cancel"]));
         assert_eq!(serde_json::from_value::<Vsa>(said).unwrap(), known);
         let unknown = of(&WaivedChecks::new());
-        let lowered = ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY_WAIVED", profile];
+        let lowered = ["OSTIARY_GATE_CONFORMANCE_WAIVED", "OSTIARY_GATE_SECURITY_WAIVED", profile, full];
         assert_eq!((&unknown.verified_levels[..], unknown.waived.len()), (&lowered.map(str::to_owned)[..], 1));
     }
 

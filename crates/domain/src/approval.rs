@@ -5,7 +5,9 @@ use ostiary_canon::{Digest, Revision};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    lifecycle::State,
     names::{Actor, ApprovalId, Moment, VersionRef},
+    policy::Policy,
     ports::Idempotency,
     version::Version,
 };
@@ -45,6 +47,15 @@ pub struct Approval {
     pub at: Moment,
     /// The end, exclusive.
     pub expires_at: Timestamp,
+}
+
+/// How many people consented to a step, and how many have to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// Different people who did, and may.
+    pub given: usize,
+    /// How many the policy wants.
+    pub needed: usize,
 }
 
 /// An approval that is to be recorded; the store adds when.
@@ -114,6 +125,16 @@ impl Edge {
     }
 }
 
+// === impl Consent ===
+
+impl Consent {
+    /// Whether the step may be taken as far as people are concerned.
+    #[must_use]
+    pub const fn suffices(self) -> bool {
+        self.given >= self.needed
+    }
+}
+
 // === impl NewApproval ===
 
 impl NewApproval {
@@ -140,6 +161,28 @@ impl NewApproval {
     pub fn given(self, at: Moment) -> Approval {
         let Self { id, version, edge, actor, manifest, policy, reason, expires_at, idempotency: _ } = self;
         Approval { id, version, edge, actor, manifest, policy, reason, at, expires_at }
+    }
+}
+
+/// How many people have consented to `edge` of `version` under `policy` by now, and how many have to, as gates count them.
+#[must_use]
+pub fn consent(approvals: &[Approval], version: &Version, policy: &Policy, edge: Edge, now: Timestamp) -> Consent {
+    let after = if edge == Edge::Admission { Revision(0) } else { step_began(version) };
+    let wanted = Wanted { edge, policy: policy.digest(), after };
+    Consent { given: consenting(approvals, version, &wanted, now), needed: policy.approvals_for(edge, version.class) }
+}
+
+/// The revision that whatever counts for the next step must not be older than.
+#[must_use]
+pub fn step_began(version: &Version) -> Revision {
+    match &version.state {
+        State::Quarantined { since, .. } | State::Canary { since, .. } | State::Active { since, .. } => since.revision,
+        State::RegistryAdmitted { admitted, .. } | State::Deprecated { admitted, .. } => admitted.since.revision,
+        State::Draft
+        | State::StaticValidated { .. }
+        | State::ConformanceVerified { .. }
+        | State::SecurityVerified { .. }
+        | State::Rejected { .. } => version.submitted_at.revision,
     }
 }
 

@@ -40,7 +40,8 @@ pub(crate) struct BundleInit {
 impl BundleInit {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         let drafted = draft(&self.declared().await?).map_err(|e| {
-            CliError::because("no bundle can be drafted", &e).hint("see what is wrong with `ostiary card lint`")
+            CliError::because("no bundle can be drafted", &e)
+                .hint("see what is wrong with `ostiary card lint`, or `ostiary mcp lint` for a snapshot")
         })?;
         let out = self.out.unwrap_or_else(|| PathBuf::from(&drafted.agent_id));
         let environment = beside(&out);

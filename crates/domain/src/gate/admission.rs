@@ -1,7 +1,6 @@
 //! The admission gate: no run of its own, but everything that was run before, whole, unexpired and about one manifest.
 
 use jiff::Timestamp;
-use ostiary_canon::Revision;
 use ostiary_record::Outcome;
 
 use super::{GateFacts, GateReason, Profiles, freshness};
@@ -32,7 +31,7 @@ pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reas
         }
     }
     reasons.extend(card(facts, policy, now));
-    reasons.extend(freshness::approvals(facts, policy, Edge::Admission, Revision(0), now));
+    reasons.extend(freshness::approvals(facts, policy, Edge::Admission, now));
     Profiles { passed: passed.unwrap_or_default(), failed: failed(facts), waived }
 }
 

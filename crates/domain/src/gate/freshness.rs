@@ -1,12 +1,11 @@
 //! Whether a run is the right one for the gate: in order, about the same subject, and young enough.
 
 use jiff::Timestamp;
-use ostiary_canon::Revision;
 use ostiary_record::{Gate, Outcome};
 
 use super::{GateFacts, GateReason};
 use crate::{
-    approval::{self, Edge},
+    approval::{self, Consent, Edge},
     evidence::{About, newest_telling},
     hold::HoldKind,
     lifecycle::State,
@@ -38,7 +37,7 @@ pub(super) fn subject(facts: &GateFacts<'_>) -> Option<GateReason> {
 /// What a canary or a promotion demands beyond its findings.
 pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reasons: &mut Vec<GateReason>) {
     let version = facts.version;
-    let after = must_follow(facts);
+    let after = approval::step_began(version);
     if let Some(run) = facts.run {
         if run.verified_at > now || now.duration_since(run.verified_at) > policy.fresh_run_max_age() {
             reasons.push(GateReason::RunStale { verified_at: run.verified_at });
@@ -57,7 +56,7 @@ pub(super) fn judge(facts: &GateFacts<'_>, policy: &Policy, now: Timestamp, reas
         (_, Gate::Active) => Edge::Promotion,
         _ => Edge::Canary,
     };
-    reasons.extend(approvals(facts, policy, edge, after, now));
+    reasons.extend(approvals(facts, policy, edge, now));
 }
 
 /// Holds that stand in the way. A release lifts none: they go on stopping dispatch until a person lifts them.
@@ -83,28 +82,8 @@ fn since_quarantine(facts: &GateFacts<'_>, policy: &Policy) -> Vec<GateReason> {
 }
 
 /// Whether the people that `policy` wants have consented to `edge`.
-pub(super) fn approvals(
-    facts: &GateFacts<'_>,
-    policy: &Policy,
-    edge: Edge,
-    after: Revision,
-    now: Timestamp,
-) -> Option<GateReason> {
-    let wanted = approval::Wanted { edge, policy: policy.digest(), after };
-    let given = approval::consenting(facts.approvals, facts.version, &wanted, now);
-    let needed = policy.approvals_for(edge, facts.version.class);
-    (given < needed).then_some(GateReason::ApprovalMissing { edge, needed, given })
-}
-
-/// The revision that a run for this gate must not be older than.
-fn must_follow(facts: &GateFacts<'_>) -> Revision {
-    match &facts.version.state {
-        State::Quarantined { since, .. } | State::Canary { since, .. } | State::Active { since, .. } => since.revision,
-        State::RegistryAdmitted { admitted, .. } | State::Deprecated { admitted, .. } => admitted.since.revision,
-        State::Draft
-        | State::StaticValidated { .. }
-        | State::ConformanceVerified { .. }
-        | State::SecurityVerified { .. }
-        | State::Rejected { .. } => facts.version.submitted_at.revision,
-    }
+pub(super) fn approvals(facts: &GateFacts<'_>, policy: &Policy, edge: Edge, now: Timestamp) -> Option<GateReason> {
+    let consent = approval::consent(facts.approvals, facts.version, policy, edge, now);
+    let Consent { given, needed } = consent;
+    (!consent.suffices()).then_some(GateReason::ApprovalMissing { edge, needed, given })
 }

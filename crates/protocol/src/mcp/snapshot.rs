@@ -194,6 +194,7 @@ fn instead_of_list(members: &Map<String, Value>) -> NotTools {
         () if has("protocolVersion") || has("supportedVersions") || has("serverInfo") => NotTools::Handshake,
         () if has("prompts") || has("resources") || has("resourceTemplates") => NotTools::OtherList,
         () if has("packages") || has("remotes") || has("servers") || has("server") => NotTools::Registry,
+        () if of_registry(members) => NotTools::Registry,
         () if has("functionDeclarations") || has("function_declarations") => NotTools::Gemini,
         () if has("toolConfig") || has("toolSpec") => NotTools::Bedrock,
         () if has("functions") => NotTools::OpenAi,
@@ -204,6 +205,11 @@ fn instead_of_list(members: &Map<String, Value>) -> NotTools {
         () if has("name") && has("description") => NotTools::Catalogue,
         () => NotTools::Unknown,
     }
+}
+
+/// A `server.json` that names neither packages nor remotes still names the schema of its kind.
+fn of_registry(members: &Map<String, Value>) -> bool {
+    members.get("$schema").and_then(Value::as_str).is_some_and(|s| s.contains("modelcontextprotocol"))
 }
 
 // === impl Snapshot ===

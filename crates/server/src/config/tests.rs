@@ -1,5 +1,7 @@
 //! What a configuration file may say, and what is refused.
 
+use ostiary_canon::Digest;
+
 use super::*;
 use crate::auth::Role;
 
@@ -52,6 +54,33 @@ fn token_in_the_clear_is_refused() {
     assert!(errors[0].starts_with("ostiary.yaml:2"), "{errors:?}");
 }
 
+/// One secret under two names would let one person ask and grant, or leave to chance who it is.
+#[test]
+fn a_secret_in_a_file_belongs_to_one_caller() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let (one, again, other) = (
+        write("one", "0123456789abcdef01234567\n"),
+        write("again", "0123456789abcdef01234567"),
+        write("other", "fedcba"),
+    );
+    let digest = Digest::of(b"0123456789abcdef01234567").to_string();
+    let two = |first: &str, second: &str| {
+        let row = |name: &str, secret: &str| format!("  - {{ name: {name}, roles: [router], {secret} }}\n");
+        check(&format!("tokens:\n{}{}", row("olga", first), row("otto", second)), &[])
+    };
+    let file = |path: &str| format!("file: '{path}'");
+    for second in [file(&one), file(&again), format!("digest: '{digest}'")] {
+        let errors = two(&file(&one), &second).expect_err("one secret, two callers");
+        assert!(errors.iter().any(|e| e.contains("`otto` is also somebody else's")), "{errors:?}");
+    }
+    assert!(two(&file(&one), &file(&other)).is_ok(), "two secrets, two callers");
+}
+
 /// The interface names the role of consent `approver`; it is the operator's.
 #[test]
 fn an_approver_is_an_operator() {
@@ -88,7 +117,7 @@ fn token_that_is_not_there_or_that_everybody_knows_is_refused() {
     for (secret, expected) in [
         ("file: /nowhere/token".to_owned(), "/nowhere/token"),
         (format!("file: {}", empty.display()), "is empty"),
-        (format!("digest: '{}'", ostiary_canon::Digest::of(b"")), "the empty text"),
+        (format!("digest: '{}'", Digest::of(b"")), "the empty text"),
     ] {
         let errors = of(secret.clone()).expect_err(&secret);
         assert!(errors.len() == 1 && errors[0].contains(expected), "{secret}: {errors:?}");

@@ -108,6 +108,14 @@ fn secret(token: &TokenConfig) -> Option<ConfigProblem> {
     }
 }
 
+/// What tells one caller from another, wherever it is written; `None` where [`secret`] says what is wrong.
+fn digest_of(token: &TokenConfig) -> Option<Digest> {
+    match &token.secret {
+        TokenSecret::Digest(digest) => Some(*digest),
+        TokenSecret::File(path) => std::fs::read_to_string(path).ok().map(|text| Digest::of(text.trim().as_bytes())),
+    }
+}
+
 pub(super) fn validate(tokens: &[TokenConfig]) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
     let mut names = BTreeSet::new();
@@ -126,9 +134,7 @@ pub(super) fn validate(tokens: &[TokenConfig]) -> Vec<ConfigProblem> {
             problems.push(ConfigProblem::of(format!("token `{}` has no role", token.name), hint));
         }
         problems.extend(secret(token));
-        if let TokenSecret::Digest(digest) = token.secret
-            && !secrets.insert(digest)
-        {
+        if !digest_of(token).is_none_or(|digest| secrets.insert(digest)) {
             let message = format!("token `{}` is also somebody else's", token.name);
             problems.push(ConfigProblem::of(message, "give each caller its own token"));
         }

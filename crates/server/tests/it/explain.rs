@@ -81,6 +81,31 @@ async fn a_missing_approval_names_the_edge_and_who_may_give_it() {
     assert!(approval["remedy"].as_str().is_some_and(|remedy| remedy.contains("did not submit")), "{approval:#}");
 }
 
+/// Consents to a step, as somebody who did not submit the version.
+async fn consent(app: &TestApp, edge: &str) {
+    let manifest = app.status().await["subject"]["manifest"].clone();
+    let approval = json!({"edge": edge, "manifest": manifest, "reason": "looked at it"});
+    let (status, answer) = app.post(OPERATOR, &format!("{AGENT}/versions/{VERSION}/approvals"), &approval).await;
+    assert_eq!(status, 201, "{answer}");
+}
+
+/// Whoever has approved is not told to approve: the gate is to be asked again.
+#[tokio::test]
+async fn an_approval_given_since_is_counted_and_the_gate_is_asked_again() {
+    let app = TestApp::start().await;
+    let mut policy = policy();
+    policy["approvals"]["admission"] = json!(1);
+    assert_eq!(app.put(ADMIN, "/api/v1/policies/current", &policy).await.0, 200);
+    app.submit().await;
+    app.drain_jobs().await;
+    consent(&app, "admission").await;
+    let explained = explained(&app).await;
+    told(&explained, "APPROVAL_MISSING", "approval", "--gate admission");
+    assert!(cause(&explained, "APPROVAL_MISSING")["what"].as_str().is_some_and(|what| what.contains("1 of 1")));
+    let commands = explained["commands"].to_string();
+    assert!(!commands.contains("ostiary approve"), "{commands}");
+}
+
 #[tokio::test]
 async fn evidence_that_ran_out_is_named_with_its_gate() {
     let app = TestApp::start().await;
@@ -143,6 +168,8 @@ async fn a_version_off_the_road_is_told_the_way_back() {
     let explained = explained(&app).await;
     told(&explained, "QUARANTINED", "order", "approve --agent");
     assert!(explained["summary"].as_str().expect("a sentence").contains("off the road"));
+    consent(&app, "release").await;
+    told(&self::explained(&app).await, "QUARANTINED", "order", "version release --agent");
 }
 
 #[tokio::test]

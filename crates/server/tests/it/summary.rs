@@ -7,9 +7,10 @@ use ostiary_canon::{
     vsa::{Vsa, VsaResult},
 };
 use ostiary_record::Layer;
+use serde_json::json;
 
 use crate::{
-    app::{AGENT, AUDITOR, ROUTER, TestApp, VERSION},
+    app::{AGENT, AUDITOR, OPERATOR, ROUTER, TestApp, VERSION},
     candidate::Says,
 };
 
@@ -36,6 +37,7 @@ async fn an_admission_is_summed_up_until_it_ends_or_the_version_is_off_the_road(
     assert_eq!(vsa.verification_result, VsaResult::Passed);
     let gates = ["OSTIARY_GATE_STATIC", "OSTIARY_GATE_CONFORMANCE", "OSTIARY_GATE_SECURITY"];
     assert!(gates.iter().all(|gate| vsa.verified_levels.iter().any(|level| level == gate)), "{vsa:?}");
+    assert!(vsa.verified_levels.iter().any(|level| level == "OSTIARY_CLASS_FULL"), "{vsa:?}");
     assert_eq!(vsa.input_attestations.len(), 4, "three gates and the authorization");
     app.advance(SignedDuration::from_hours(24 * 365)).await;
     assert_eq!(summary(&app).await.0, 409, "the authorization has ended");
@@ -47,6 +49,20 @@ async fn a_quarantined_version_is_not_summed_up_as_passed() {
     app.activate().await;
     assert_eq!(summary(&app).await.0, 200);
     app.act("quarantine").await;
+    assert_eq!(summary(&app).await.0, 409);
+}
+
+/// A hold for everybody denies every dispatch; one for a single consumer leaves the others their summary.
+#[tokio::test]
+async fn a_version_that_is_held_for_everybody_is_not_summed_up_as_passed() {
+    let app = TestApp::start().await;
+    app.activate().await;
+    let path = format!("{AGENT}/versions/{VERSION}/holds");
+    let hold = |scope: serde_json::Value| json!({"kind": "route_disabled", "scope": scope, "reason": "a report"});
+    let one = hold(json!({"scope": "consumer", "of": "billing"}));
+    assert_eq!(app.post(OPERATOR, &path, &one).await.0, 201);
+    assert_eq!(summary(&app).await.0, 200, "others may call it");
+    assert_eq!(app.post(OPERATOR, &path, &hold(json!({"scope": "everything"}))).await.0, 201);
     assert_eq!(summary(&app).await.0, 409);
 }
 

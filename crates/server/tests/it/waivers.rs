@@ -248,4 +248,8 @@ async fn reduced_class_needs_a_person_and_is_shown_to_routers() {
     let decision = app.check(app.question().await).await;
     assert_eq!(decision.class(), AdmissionClass::Reduced);
     assert_eq!(app.status().await["class"], "reduced");
+    let answer = app.raw(app.request("GET", AUDITOR, &path("vsa"))).await;
+    let vsa: Value = serde_json::from_slice(&Envelope::parse(&answer.body).expect("DSSE").payload).expect("JSON");
+    let levels = vsa["predicate"]["verifiedLevels"].as_array().expect("a list");
+    assert!(levels.contains(&json!("OSTIARY_CLASS_REDUCED")) && !levels.contains(&json!("OSTIARY_CLASS_FULL")));
 }

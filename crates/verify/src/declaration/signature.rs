@@ -22,7 +22,7 @@ pub(super) struct Signature;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.signature",
-    version: 1,
+    version: 2,
     summary: "A signed card is as a key that the operator knows signed it, and a card that was signed stays signed.",
     layer: Layer::Declaration,
     gate: Gate::Static,
@@ -69,9 +69,11 @@ impl Check for Signature {
     }
 }
 
-/// What was to be expected: a card that the bundle holds with signatures was signed before, whatever the policy says.
+/// What was to be expected: a card that the bundle holds with signatures, or that was last known with them, was signed
+/// before, whatever the policy says. A new version of the card is no excuse: whoever strips a signature can raise it, too.
 fn expected(facts: &Facts<'_>) -> Expectation {
-    let before = facts.bundle().card.as_ref().is_some_and(|declared| is_signed(&declared.value));
+    let declared = facts.bundle().card.as_ref().map(|declared| &declared.value);
+    let before = declared.into_iter().chain(&facts.options().last_card).any(is_signed);
     match (before, facts.options().card_signature_required) {
         (true, _) => Expectation::AsBefore,
         (false, true) => Expectation::Signature,
@@ -115,7 +117,7 @@ fn broken(facts: &Facts<'_>, reason: ReasonCode, report: &SignatureReport, at: &
         return out;
     }
     let expected = match reason {
-        ReasonCode::CardSignatureStripped => "a signature, as the card in the bundle has",
+        ReasonCode::CardSignatureStripped => "a signature, as the card in the bundle or the last known one has",
         ReasonCode::CardSignatureMissing => "a signature, as the policy asks for",
         _ => "a list of signatures of bounded size",
     };
@@ -208,6 +210,24 @@ mod tests {
         world.options.card_keys = Anchors::default();
         let driven = serving(world, |card| card["signatures"] = json!([]));
         caught(&Signature, &driven, ReasonCode::CardSignatureStripped);
+    }
+
+    #[test]
+    fn a_signature_stripped_since_the_last_known_card_is_caught_under_a_new_version_as_well() {
+        let last_card = signed(Form::Specification).card;
+        let since = |change: fn(&mut Value)| {
+            let mut world = World::with_card(change);
+            world.options.last_card = Some(last_card.clone());
+            world.drive()
+        };
+        caught(&Signature, &since(|_| {}), ReasonCode::CardSignatureStripped);
+        caught(&Signature, &since(|card| card["version"] = json!("99.0.0")), ReasonCode::CardSignatureStripped);
+        let mut world = signed(Form::Specification);
+        world.options.last_card = Some(last_card.clone());
+        passes(&Signature, &world.drive());
+        let mut world = World::honest();
+        world.options.last_card = Some(World::honest().card);
+        is(&Signature, &world.drive(), Outcome::NotApplicable);
     }
 
     #[test]

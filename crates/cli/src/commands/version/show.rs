@@ -90,8 +90,8 @@ fn mode(console: &Console, status: &Value) {
     let mode = word(&status["mode"]);
     if mode == "observe" || mode == "warn" {
         let until = word(&status["mode_until"]);
-        console
-            .line(format!("{:>10}  {mode} until {until}: routers are let through where they would be denied", "mode"));
+        let what = "routers are let through where they would be denied, but for a quarantine and a person's hold";
+        console.line(format!("{:>10}  {mode} until {until}: {what}", "mode"));
     }
 }
 

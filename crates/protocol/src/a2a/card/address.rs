@@ -22,13 +22,13 @@ pub enum AddressProblem {
     Loopback,
     /// The address to listen on, which is none to call.
     ListenAll,
-    /// Only on the same link: 169.254.0.0/16, fe80::/10, `.local`.
+    /// Only on the same link: 169.254.0.0/16, fe80::/10, `.local`, the metadata service of a cloud.
     LinkLocal,
-    /// Multicast, broadcast, documentation or reserved ranges, names under `.invalid`.
+    /// Multicast, broadcast, documentation or reserved ranges, names under `.invalid`, port 0.
     NoHost,
-    /// A name without a dot: a container's or a machine's, known to its own network only.
+    /// A name without a dot, of a container engine or of a cluster: known to its own network only.
     LocalName,
-    /// An address of private networks: fine inside one, lost outside.
+    /// An address or name of private networks: fine inside one, lost outside.
     Private,
     /// A name and password in the URL, published with the card.
     Credentials,
@@ -82,6 +82,9 @@ impl Address {
     /// Reads the URL of an interface. gRPC interfaces also write `host:port` and `dns:///host:port`.
     #[must_use]
     pub fn parse(text: &str, binding: Option<&Binding>) -> Option<Self> {
+        if read_in_two_ways(text) {
+            return None;
+        }
         let bare = (binding == Some(&Binding::Grpc)).then(|| text.strip_prefix("dns:///").unwrap_or(text));
         if let Some(bare) = bare.filter(|bare| !bare.contains("://") && has_port(bare)) {
             return Url::parse(&format!("https://{bare}")).ok().map(|url| Self { url });
@@ -110,6 +113,9 @@ impl Address {
     }
 
     fn problem_of_host(&self) -> Option<AddressProblem> {
+        if self.url.port() == Some(0) {
+            return Some(AddressProblem::NoHost);
+        }
         match self.url.host()? {
             Host::Ipv4(ip) => of_v4(ip),
             Host::Ipv6(ip) => of_v6(ip),
@@ -149,9 +155,9 @@ impl AddressProblem {
             Self::Loopback => "the machine itself, whoever reads it",
             Self::ListenAll => "an address to listen on, none to call",
             Self::LinkLocal => "reachable on its own link only",
-            Self::NoHost => "an address or name that belongs to no host",
+            Self::NoHost => "an address, name or port that belongs to no host",
             Self::LocalName => "the name of a container or machine, known to its own network only",
-            Self::Private => "an address of private networks",
+            Self::Private => "an address or name of private networks",
             Self::Credentials => "user name or password in a public document",
             Self::Fragment => "a fragment, which is never sent",
         }
@@ -187,6 +193,12 @@ pub fn address_problems(text: &str, binding: Option<&Binding>) -> Vec<AddressPro
     out
 }
 
+/// Control characters and spaces are dropped by browsers' readers and refused by others; a backslash is a slash to some
+/// and a part of the user's name to others, so that two callers would reach two hosts.
+fn read_in_two_ways(text: &str) -> bool {
+    text.contains('\\') || text.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
 fn has_port(text: &str) -> bool {
     let authority = text.split(['/', '?', '#']).next().unwrap_or_default();
     let port = authority.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>()));
@@ -210,6 +222,10 @@ fn of_v4(ip: Ipv4Addr) -> Option<AddressProblem> {
 fn of_v6(ip: Ipv6Addr) -> Option<AddressProblem> {
     if let IpAddr::V4(mapped) = ip.to_canonical() {
         return of_v4(mapped);
+    }
+    // 64:ff9b::/96 holds the address of IPv4 that the translator calls (RFC 6052)
+    if let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = ip.segments() {
+        return of_v4(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)));
     }
     match ip {
         _ if ip.is_unspecified() => Some(AddressProblem::ListenAll),
@@ -236,9 +252,16 @@ fn of_name(host: &str) -> Option<AddressProblem> {
     match labels.as_slice() {
         [_] => Some(AddressProblem::LocalName),
         [.., "invalid"] => Some(AddressProblem::NoHost),
+        ["metadata", "google", "internal"] => Some(AddressProblem::LinkLocal),
+        ["kubernetes", "default"]
+        | [.., "svc"]
+        | [.., "cluster", "local"]
+        | [.., "localdomain"]
+        | [.., "docker" | "containers" | "lima" | "minikube", "internal"] => Some(AddressProblem::LocalName),
         [.., "local"] => Some(AddressProblem::LinkLocal),
-        [.., "docker", "internal"] => Some(AddressProblem::LocalName),
         labels if labels.iter().any(|label| label.is_empty()) => Some(AddressProblem::NoHost),
+        // names that no public resolver will ever know: `.internal` by ICANN, `home.arpa` by RFC 8375
+        [.., "internal" | "lan"] | [.., "home", "arpa"] => Some(AddressProblem::Private),
         _ => None,
     }
 }
@@ -294,6 +317,17 @@ mod tests {
             ("https://192.0.2.7/", AddressProblem::NoHost),
             ("http://planner:8080/", AddressProblem::LocalName),
             ("http://host.docker.internal:80", AddressProblem::LocalName),
+            ("http://host.containers.internal:80", AddressProblem::LocalName),
+            ("http://planner.team.svc.cluster.local/", AddressProblem::LocalName),
+            ("http://planner.team.svc/", AddressProblem::LocalName),
+            ("http://metadata.google.internal/", AddressProblem::LinkLocal),
+            ("https://planner.internal/", AddressProblem::Private),
+            ("https://agents.acme.com:0/", AddressProblem::NoHost),
+            ("https://[64:ff9b::7f00:1]/", AddressProblem::Loopback),
+            ("https://agents.acme.com\\@evil.test/", AddressProblem::NotAbsolute),
+            ("https://agents.ac\tme.com/", AddressProblem::NotAbsolute),
+            ("https://agents.acme.com/rpc\n", AddressProblem::NotAbsolute),
+            (" https://agents.acme.com/", AddressProblem::NotAbsolute),
             ("https://10.0.0.7/", AddressProblem::Private),
             ("https://[fd00::1]/", AddressProblem::Private),
             ("https://u:p@agents.acme.com/", AddressProblem::Credentials),

@@ -17,7 +17,7 @@ use ostiary_canon::{
     intoto::{Authorization, AuthorizationFacts, PAYLOAD_TYPE, Statement, Subject},
     vsa::{Ground, Vsa, WaivedChecks},
 };
-use ostiary_domain::{EvidenceRecord, Standing, State, Version, lifecycle::Admitted};
+use ostiary_domain::{EvidenceRecord, Scope, Standing, State, Version, lifecycle::Admitted};
 use ostiary_record::Outcome;
 
 use crate::{
@@ -74,6 +74,9 @@ fn admission(
     }
     let envelope = Envelope::parse(&record.envelope).map_err(ApiError::internal)?;
     let statement = Statement::<Authorization>::parse(&envelope.payload).map_err(ApiError::internal)?;
+    if let Some(hold) = version.holds.iter().find(|hold| hold.scope == Scope::Everything) {
+        return Err(nothing(format!("a hold keeps everybody from it: {}", hold.reason)));
+    }
     if !statement.predicate.holds_at(now) {
         return Err(nothing(format!("the authorization ended at {}", word.expires_at)));
     }

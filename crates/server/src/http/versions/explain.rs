@@ -1,9 +1,16 @@
 //! `GET …/versions/{version}/explain`: why the version stands where it stands, and what would move it on.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use axum::extract::State;
 use jiff::Timestamp;
+use ostiary_domain::{
+    Edge, Version,
+    approval::{self, Consent},
+};
 use ostiary_record::{Gate, Outcome};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -98,7 +105,8 @@ pub async fn explain(
     let now = app.clock.now();
     let newest: Vec<Newest<'_>> =
         newest_of.iter().map(|(record, decision)| Newest { record, decision: decision.as_ref() }).collect();
-    let known = Known { version: &version, gates: &newest, jobs: &jobs, now };
+    let consents = consents(&app, &version, now).await?;
+    let known = Known { version: &version, gates: &newest, jobs: &jobs, consents: &consents, now };
     let causes = causes(&known);
     let gates = newest.iter().map(|newest| view(newest, now)).collect();
     let mut commands: Vec<String> = causes.iter().filter_map(|cause| cause.command.clone()).collect();
@@ -118,6 +126,14 @@ pub async fn explain(
         causes,
         commands,
     }))
+}
+
+/// Who has consented to which step by now, under the policy in force; nothing without one.
+async fn consents(app: &App, version: &Version, now: Timestamp) -> Result<BTreeMap<Edge, Consent>, ApiError> {
+    let Some(policy) = app.store.current_policy().await? else { return Ok(BTreeMap::new()) };
+    let approvals = app.store.approvals_of(&version.key).await?;
+    let of = |edge| (edge, approval::consent(&approvals, version, &policy, edge, now));
+    Ok(Edge::ALL.into_iter().map(of).collect())
 }
 
 fn view(newest: &Newest<'_>, now: Timestamp) -> GateView {

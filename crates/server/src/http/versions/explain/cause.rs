@@ -1,10 +1,11 @@
 //! What stands in the way of a version, in words: each cause with its remedy and the command that comes next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use ostiary_domain::{
-    EvidenceRecord, GateDecision, GateReason, Job, JobState, Scope, State, Version, lifecycle::Rejection,
+    Edge, EvidenceRecord, GateDecision, GateReason, Job, JobState, Scope, State, Version, approval::Consent,
+    lifecycle::Rejection,
 };
 use ostiary_record::Gate;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,8 @@ pub struct Known<'a> {
     pub gates: &'a [Newest<'a>],
     /// Its runs.
     pub jobs: &'a [Job],
+    /// Who has consented to which step by now; a gate's decision tells of the moment when it was asked.
+    pub consents: &'a BTreeMap<Edge, Consent>,
     /// Now.
     pub now: Timestamp,
 }
@@ -143,8 +146,16 @@ fn ended(known: &Known<'_>) -> Vec<CauseView> {
         State::Quarantined { reason, by, .. } => plain(
             "QUARANTINED",
             format!("{by} took it off the road: {reason}"),
-            "correct it; then somebody who did not submit it approves the release, and fresh runs must pass",
-            Some(command(version, "approve", "--edge release --reason \"…\"")),
+            if released(known) {
+                "people consented to the release: ask for it, and fresh runs must pass"
+            } else {
+                "correct it; then somebody who did not submit it approves the release, and fresh runs must pass"
+            },
+            Some(if released(known) {
+                command(version, "version release", "--reason \"…\"")
+            } else {
+                command(version, "approve", "--edge release --reason \"…\"")
+            }),
         ),
         State::Deprecated { reason, by, .. } => {
             plain("DEPRECATED", format!("{by} retired it: {reason}"), "submit another version", Some(submit(version)))
@@ -219,9 +230,35 @@ fn gates(known: &Known<'_>) -> Vec<CauseView> {
     let shut = known.gates.iter().filter(|newest| counts(newest.record.gate));
     let reasons = shut.flat_map(|newest| {
         let reasons = newest.decision.map_or(&[][..], |decision| &decision.reasons);
-        reasons.iter().map(|reason| of(known.version, newest.record.gate, reason))
+        reasons.iter().map(|reason| match reason {
+            GateReason::ApprovalMissing { edge, .. } => approval(known, newest.record.gate, *edge, reason),
+            _ => of(known.version, newest.record.gate, reason),
+        })
     });
     reasons.collect()
+}
+
+/// An approval that was missing when the gate was asked: it may have been given since, and then the gate is to be asked
+/// again.
+fn approval(known: &Known<'_>, gate: Gate, edge: Edge, then: &GateReason) -> CauseView {
+    let Some(Consent { given, needed }) = known.consents.get(&edge).copied() else {
+        return of(known.version, gate, then);
+    };
+    let cause = of(known.version, gate, &GateReason::ApprovalMissing { edge, needed, given });
+    if given < needed {
+        return cause;
+    }
+    let next = match edge {
+        Edge::Release => command(known.version, "version release", "--reason \"…\""),
+        Edge::Admission | Edge::Canary | Edge::Promotion => again(known.version, gate),
+    };
+    let remedy = "consent was given after the gate was asked: ask for it again".to_owned();
+    CauseView { remedy, command: Some(next), ..cause }
+}
+
+/// Whether the people that the policy wants have consented to the release.
+fn released(known: &Known<'_>) -> bool {
+    known.consents.get(&Edge::Release).is_some_and(|consent| consent.suffices())
 }
 
 /// Results that once passed and found nothing any more.
