@@ -6,6 +6,7 @@
 
 mod frozen;
 mod shard;
+mod turns;
 mod writer;
 
 use std::sync::{
@@ -20,7 +21,7 @@ use jiff::Timestamp;
 use ostiary_canon::{AgentId, Digest, Revision, VersionLabel};
 
 pub use self::frozen::Frozen;
-use self::{shard::Shard, writer::Writer};
+use self::{shard::Shard, turns::Turns, writer::Writer};
 use crate::{
     decide::{Decision, decide_dispatch},
     mode::{Enforcement, Freshness},
@@ -99,6 +100,7 @@ pub struct Index {
     revision: AtomicU64,
     /// Milliseconds since the epoch, rounded down.
     lease_until: AtomicI64,
+    turns: Turns,
     writer: Mutex<Writer>,
 }
 
@@ -115,6 +117,7 @@ impl Index {
             hasher: DefaultHashBuilder::default(),
             revision: AtomicU64::new(0),
             lease_until: AtomicI64::new(i64::MIN),
+            turns: Turns::default(),
             writer: Mutex::default(),
         }
     }
@@ -175,6 +178,7 @@ impl Index {
             }
         }
         let published = Published { shards: touched.len(), records: touched.values().map(Shard::len).sum() };
+        let _turn = self.turns.begin();
         if let Some(modes) = enforcement {
             self.enforcement.store(Arc::new(modes));
         }
@@ -195,7 +199,9 @@ impl Index {
         snapshot: impl IntoIterator<Item = Change>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        self.exchange(snapshot.into_iter().map(|change| (change, None)), revision)
+        let writer = self.writer();
+        self.refuse_older(revision)?;
+        Ok(self.exchange(writer, snapshot.into_iter().map(|change| (change, None)), revision))
     }
 
     /// The same, from entries as a stream brought them.
@@ -207,16 +213,22 @@ impl Index {
         snapshot: impl IntoIterator<Item = Sent>,
         revision: Revision,
     ) -> Result<Published, PublishError> {
-        self.exchange(snapshot.into_iter().map(writer::with_strange_bytes), revision)
+        let writer = self.writer();
+        self.refuse_older(revision)?;
+        Ok(self.exchange(writer, snapshot.into_iter().map(writer::with_strange_bytes), revision))
+    }
+
+    /// The same, also where the view is newer: for whoever passes on a copy that went back behind what nobody had signed.
+    pub fn restart_sent(&self, snapshot: impl IntoIterator<Item = Sent>, revision: Revision) -> Published {
+        self.exchange(self.writer(), snapshot.into_iter().map(writer::with_strange_bytes), revision)
     }
 
     fn exchange(
         &self,
+        mut writer: MutexGuard<'_, Writer>,
         snapshot: impl Iterator<Item = (Change, Option<Bytes>)>,
         revision: Revision,
-    ) -> Result<Published, PublishError> {
-        let mut writer = self.writer();
-        self.refuse_older(revision)?;
+    ) -> Published {
         let mut shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
         let mut modes = HashMap::new();
         let mut len = 0;
@@ -237,17 +249,23 @@ impl Index {
             }
         }
         writer.len = len;
+        let _turn = self.turns.begin();
         self.enforcement.store(Arc::new(modes));
         for (slot, shard) in self.shards.iter().zip(shards) {
             slot.store(Arc::new(shard));
         }
         self.revision.store(revision.0, Ordering::Release);
-        Ok(Published { shards: SHARDS, records: len })
+        Published { shards: SHARDS, records: len }
     }
 
     /// The view may be decided on until `until`; a lease is never shortened.
     pub fn extend_lease(&self, until: Timestamp) {
         self.lease_until.fetch_max(until.as_millisecond(), Ordering::AcqRel);
+    }
+
+    /// What `look` finds, and the revision that all of it is of; `None` when something was published meanwhile.
+    pub fn undisturbed<T>(&self, look: impl FnOnce() -> T) -> Option<(T, Revision)> {
+        self.turns.undisturbed(|| (look(), self.revision()))
     }
 
     /// The view's revision.

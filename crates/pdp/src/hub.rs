@@ -185,6 +185,14 @@ impl Hub {
         self.exchange(|index| index.replace_sent(snapshot, revision))
     }
 
+    /// The same, also where the view is newer: what lies beyond `revision` was never signed, and what watchers said of it
+    /// counts no more.
+    pub fn restart_sent(&self, snapshot: impl IntoIterator<Item = Sent>, revision: Revision) {
+        // Nothing is older than a restart.
+        let _ = self.exchange(|index| Ok(index.restart_sent(snapshot, revision)));
+        self.watchers.go_back_to(revision);
+    }
+
     /// Decides one dispatch, and books an ALLOW so that a later quarantine knows until when it may be used.
     #[must_use]
     pub fn decide(&self, query: &Query<'_>, at_least: Option<Revision>) -> Decision {
@@ -194,7 +202,7 @@ impl Hub {
     /// How far `revision` has come among those who watch or asked here.
     #[must_use]
     pub fn proof(&self, revision: Revision) -> Proof {
-        let now = self.now();
+        let now = self.clock.passed();
         let state = self.state();
         let answers_until = state.history.answers_until(revision).filter(|until| now < *until);
         let asked = Asked { revision, now, leases_until: state.history.leases_until(revision) };
@@ -205,7 +213,7 @@ impl Hub {
     /// What holds for every revision up to the view's: cheaper to tell others than a proof for each.
     #[must_use]
     pub fn floor(&self) -> Floor {
-        let now = self.now();
+        let now = self.clock.passed();
         let state = self.state();
         let view = self.index.revision();
         let floor = self.watchers.floor(Asked { revision: view, now, leases_until: state.history.leases_until(view) });
@@ -244,7 +252,7 @@ impl Hub {
         let moment = self.moment();
         state.channels.retain(|_, channel| channel.tick(&*self.heads, moment));
         drop(state);
-        self.watchers.forget_lapsed(moment.now);
+        self.watchers.forget_lapsed(self.clock.passed());
     }
 
     /// Heartbeats now, to all: a relay passes on what came from upstream.

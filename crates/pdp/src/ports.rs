@@ -10,6 +10,12 @@ use tonic::{Status, metadata::MetadataMap};
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
+
+    /// A time that is over for sure. Whether somebody else may still decide on something is judged by it: who estimates
+    /// the time gives the other end here.
+    fn passed(&self) -> Timestamp {
+        self.now()
+    }
 }
 
 /// Who may ask. The default denies nobody, for whatever is guarded otherwise, such as a socket.

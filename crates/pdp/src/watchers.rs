@@ -156,6 +156,15 @@ impl Watchers {
         });
     }
 
+    /// Nobody has been sent, or has applied, anything beyond `revision`, whatever they said.
+    pub(crate) fn go_back_to(&self, revision: Revision) {
+        for seat in self.seats().iter() {
+            let mut book = seat.book();
+            (book.applied, book.sent) = (book.applied.min(revision), book.sent.min(revision));
+            book.grants.iter_mut().for_each(|(granted, _)| *granted = (*granted).min(revision));
+        }
+    }
+
     /// How far `revision` has come among those whose scope `concerns` it.
     pub(crate) fn proof(&self, asked: Asked, concerns: impl Fn(&ViewScope) -> bool) -> Proof {
         let mut proof = Proof::default();

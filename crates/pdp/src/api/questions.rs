@@ -97,14 +97,8 @@ impl Api {
 
     /// What `look` finds while nothing is published.
     fn at_one_revision<T>(&self, look: impl Fn() -> T) -> Result<(T, Revision), Status> {
-        for _ in 0..TRIES {
-            let before = self.hub.index().revision();
-            let found = look();
-            if self.hub.index().revision() == before {
-                return Ok((found, before));
-            }
-        }
-        Err(Status::aborted("the view changes too fast to be seen at one revision; ask again"))
+        let found = (0..TRIES).find_map(|_| self.hub.index().undisturbed(&look));
+        found.ok_or_else(|| Status::aborted("the view changes too fast to be seen at one revision; ask again"))
     }
 
     fn allowed_namespaces<'q>(

@@ -53,11 +53,16 @@ pub(crate) fn trusted() -> Keyring {
     Keyring::trusting([signing_key().verifying_key()])
 }
 
-pub(crate) struct MockClock(AtomicI64);
+/// The time, and how much earlier it may be, in milliseconds.
+pub(crate) struct MockClock(AtomicI64, AtomicI64);
 
 impl Clock for MockClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millisecond(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+
+    fn passed(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.0.load(Ordering::SeqCst) - self.1.load(Ordering::SeqCst)).unwrap()
     }
 }
 
@@ -107,7 +112,7 @@ pub(crate) type Client = AdmissionServiceClient<Channel>;
 impl Host {
     /// With these changes at revision 1 and a lease from now on.
     pub(crate) async fn with(changes: impl IntoIterator<Item = Change>) -> Self {
-        let clock = Arc::new(MockClock(AtomicI64::new(start().as_millisecond())));
+        let clock = Arc::new(MockClock(AtomicI64::new(start().as_millisecond()), AtomicI64::new(0)));
         let key = Arc::new(Key(AtomicBool::new(true)));
         let hub = Arc::new(Hub::new(Arc::new(Index::new()), Arc::clone(&clock) as _, Arc::clone(&key) as _));
         hub.publish(changes, Revision(1)).unwrap();
@@ -144,6 +149,11 @@ impl Host {
 
     pub(crate) fn pass(&self, time: i64) {
         self.clock.0.fetch_add(time * 1_000, Ordering::SeqCst);
+    }
+
+    /// From now on the clock is only an estimate, which may be so much too late.
+    pub(crate) fn may_be_late(&self, time: i64) {
+        self.clock.1.store(time * 1_000, Ordering::SeqCst);
     }
 
     pub(crate) fn key_usable(&self, usable: bool) {

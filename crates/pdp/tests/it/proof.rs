@@ -242,3 +242,38 @@ async fn what_was_missed_and_only_lowers_needs_no_head_and_anything_else_waits_f
     again.copy.assert_equals(host.index());
     assert_eq!((again.copy.snapshots, again.copy.resyncs), (1, 0));
 }
+
+/// A relay that cannot decide says that every lease is over. Its followers may still decide on theirs.
+#[tokio::test]
+async fn a_lease_is_over_only_when_that_is_sure() {
+    let host = host().await;
+    let mut watcher = host.watch("a", "*").await;
+    watcher.reach(Revision(1)).await;
+    drop(watcher);
+    host.until("the stream to be gone", |hub| hub.counters().watching == 0).await;
+    let revision = quarantine(&host);
+    host.pass(LEASE + 100);
+    host.may_be_late(101);
+    host.ticks(1);
+    assert_eq!(pending(&host.hub.proof(revision)), ["a"]);
+    assert_eq!(host.hub.floor().pending, 1);
+    host.may_be_late(100);
+    assert!(host.hub.proof(revision).is_complete());
+}
+
+#[tokio::test]
+async fn what_was_said_of_revisions_that_nobody_signed_counts_no_more() {
+    let host = host().await;
+    let mut watcher = host.watch("a", "*").await;
+    watcher.reach(Revision(1)).await;
+    host.hub.publish([put("acme/a", "1", State::Quarantined)], Revision(900)).unwrap();
+    watcher.reach(Revision(900)).await;
+    watcher.acknowledge(Revision(900)).await;
+    host.until("the acknowledgement", |hub| hub.proof(Revision(900)).applied == 1).await;
+    let entries = ["acme/a", "other/a"].map(|agent| wire::entry_bytes(&put(agent, "1", State::Active)));
+    host.hub.restart_sent(entries.map(|bytes| wire::Sent::read(&bytes, Revision(1)).unwrap()), Revision(1));
+    assert_eq!(host.index().revision(), Revision(1));
+    let revision = quarantine(&host);
+    assert_eq!(revision, Revision(2));
+    assert_eq!(pending(&host.hub.proof(revision)), ["a"]);
+}
