@@ -40,6 +40,9 @@ impl MediaType {
     /// Why a text is no media type by the letter (RFC 6838 §4.2, parameters as in RFC 9110 §5.6.6); `None` when it is one.
     #[must_use]
     pub fn problem(text: &str) -> Option<MediaTypeProblem> {
+        if text.trim() != text {
+            return Some(MediaTypeProblem::Name);
+        }
         let mut pieces = split_parameters(text).into_iter();
         let Some((kind, subtype)) = pieces.next().and_then(|essence| essence.split_once('/')) else {
             return Some(MediaTypeProblem::NoType);
@@ -167,6 +170,8 @@ mod tests {
             ("application/a json", MediaTypeProblem::Name),
             ("application/*json", MediaTypeProblem::Name),
             (".text/plain", MediaTypeProblem::Name),
+            (" text/plain", MediaTypeProblem::Name),
+            ("text/plain\n", MediaTypeProblem::Name),
             ("text/plain;", MediaTypeProblem::Parameter),
             ("text/plain; utf-8", MediaTypeProblem::Parameter),
             ("text/plain; charset=", MediaTypeProblem::Parameter),

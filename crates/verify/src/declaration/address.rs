@@ -16,7 +16,7 @@ pub(super) struct Addresses;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.address",
-    version: 2,
+    version: 3,
     summary: "The URL of each interface can work for its callers.",
     layer: Layer::Declaration,
     gate: Gate::Static,

@@ -24,7 +24,7 @@ const LOST: usize = 8;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.card.required",
-    version: 3,
+    version: 4,
     summary: "The card has every member that its A2A version requires, in the form it requires.",
     layer: Layer::Declaration,
     gate: Gate::Static,

@@ -10,6 +10,7 @@ use super::{
 };
 
 pub(super) fn judge(tool: &Tool<'_>, sink: &mut Sink) {
+    misplaced(tool, sink);
     let invalid = (Aspect::Hints, ReasonCode::ToolHintInvalid, "annotations_invalid");
     match tool.member("annotations") {
         None => return,
@@ -61,6 +62,15 @@ fn misspelt(tool: &Tool<'_>, sink: &mut Sink) {
             let observed = format!("`{}`, which no client reads", shown(name));
             sink.warn(what, tool.at(&format!("annotations/{name}")), format!("`{}`", kind.member()), observed);
         }
+    }
+}
+
+/// A hint beside `annotations` says nothing either, and the default holds, which is the worst case.
+fn misplaced(tool: &Tool<'_>, sink: &mut Sink) {
+    let what = (Aspect::Hints, ReasonCode::ToolHintInvalid, "hint_misplaced");
+    for member in HintKind::ALL.map(HintKind::member).into_iter().filter(|member| tool.member(member).is_some()) {
+        let observed = format!("`{member}` in the tool itself, where no client reads it");
+        sink.warn(what, tool.at(member), format!("`annotations/{member}`"), observed);
     }
 }
 

@@ -153,7 +153,7 @@ impl<'a> At<'a, '_> {
             let what = format!("`{name}` is required and must hold at least one entry (§5.7)");
             self.push(ProblemKind::Missing, Grade::Error, name, what);
         }
-        if value.as_str().is_some_and(str::is_empty) {
+        if value.as_str().is_some_and(|text| text.trim().is_empty()) {
             let grade = if kind == Type::Text { Grade::Warning } else { Grade::Error };
             self.push(ProblemKind::Missing, grade, name, format!("`{name}` is required and empty"));
         }

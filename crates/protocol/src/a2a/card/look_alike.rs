@@ -40,7 +40,7 @@ pub fn looks_like(value: &Value) -> &'static str {
 /// Documents that are none of ours whatever else they hold.
 pub(super) fn is_of_another_kind(value: &Value) -> bool {
     let card_members = ["supportedInterfaces", "skills"];
-    let said_so = has(value, "jsonrpc") || is_erc_8004(value);
+    let said_so = has(value, "jsonrpc") || is_erc_8004(value) || is_oasf(value);
     said_so || (!card_members.iter().any(|m| has(value, m)) && kind(value).is_some())
 }
 
@@ -55,6 +55,7 @@ fn kind(value: &Value) -> Option<&'static str> {
         _ if has(value, "asyncapi") => "an AsyncAPI description",
         _ if any(&["name_for_model", "name_for_human"]) => "the manifest of an AI plugin",
         _ if is_erc_8004(value) => "an agent registration of ERC-8004",
+        _ if is_oasf(value) => "a record of OASF",
         _ if schema.contains("modelcontextprotocol") => "a server.json of MCP",
         _ if has(value, "mcpServers") => "the configuration of an MCP client",
         _ if has(value, "tools") && !has(value, "url") => "a list of tools",
@@ -63,8 +64,10 @@ fn kind(value: &Value) -> Option<&'static str> {
         _ if is_package(value) => "a package.json",
         _ if all(&["start_url", "icons"]) => "the manifest of a web application",
         _ if schema.contains("json-schema.org") || all(&["type", "properties"]) => "a JSON Schema",
-        _ if value.get("agents").is_some_and(Value::is_array) => "a list of agents",
+        _ if value.get("agents").is_some_and(|agents| agents.is_array() || agents.is_object()) => "a list of agents",
         _ if any(&["packages", "remotes"]) && has(value, "name") => "a server.json of MCP",
+        _ if all(&["input_content_types", "output_content_types"]) => "an agent manifest of ACP",
+        _ if has(value, "@context") => "a description in JSON-LD",
         _ => return None,
     };
     Some(known)
@@ -98,6 +101,12 @@ fn is_package(value: &Value) -> bool {
 
 fn is_erc_8004(value: &Value) -> bool {
     text(value, "type").contains("eip-8004")
+}
+
+/// A record of the Open Agentic Schema Framework has skills, name and version as a card does, and its schema's version.
+fn is_oasf(value: &Value) -> bool {
+    let own = ["locators", "modules", "domains", "extensions", "created_at"];
+    has(value, "schema_version") && !has(value, "supportedInterfaces") && own.iter().any(|n| has(value, n))
 }
 
 fn has(value: &Value, name: &str) -> bool {
@@ -136,6 +145,22 @@ mod tests {
             json!({"name": "x", "url": "https://a", "skills": [], "tools": [], "dependencies": {}, "version": "1"});
         assert!(!is_of_another_kind(&card));
         assert!(is_of_another_kind(&json!({"jsonrpc": "2.0", "skills": [], "error": {}})));
+    }
+
+    #[test]
+    fn descriptions_of_other_registries_are_no_cards() {
+        let oasf = json!({"schema_version": "0.7.0", "name": "x", "version": "1", "description": "d", "skills": [{}],
+            "locators": []});
+        let linked = json!({"@context": "https://schema.org", "name": "x", "description": "d", "url": "https://a"});
+        let acp = json!({"name": "x", "input_content_types": ["*/*"], "output_content_types": ["*/*"]});
+        for (other, what) in
+            [(oasf, "a record of OASF"), (linked, "a description in JSON-LD"), (acp, "an agent manifest of ACP")]
+        {
+            assert!(is_of_another_kind(&other), "{what}");
+            assert_eq!(looks_like(&other), what);
+        }
+        assert!(!is_of_another_kind(&json!({"@context": "x", "name": "x", "url": "https://a", "skills": []})));
+        assert_eq!(looks_like(&json!({"agents": {"a": {}}})), "a list of agents");
     }
 
     #[test]
