@@ -9,7 +9,7 @@ use crate::{
     child::Costs,
     corpus::{self, Question},
     stats::median,
-    stopwatch::Stopwatch,
+    stopwatch::{CpuWatch, Stopwatch},
 };
 
 /// Changes of one version that are timed; odd, so that the median is one of them.
@@ -54,20 +54,20 @@ pub fn fill(index: &Index, versions: usize, now: Timestamp) -> Result<Costs> {
     })
 }
 
-/// Nanoseconds of one decision over `questions`, digests already read.
+/// Nanoseconds of CPU of one decision over `questions`, digests already read.
 fn decision_ns(index: &Index, questions: &[Question], now: Timestamp) -> Result<f64> {
     let queries: Vec<Query<'_>> = questions.iter().map(|question| query(&question.request)).collect();
     let passes = PASSES * corpus::QUESTIONS / queries.len();
-    let watch = Stopwatch::start();
+    let watch = CpuWatch::start();
     let mut allowed = 0;
     for _ in 0..passes {
         allowed += queries.iter().filter(|query| index.check(query, None, now).allows()).count();
     }
-    let elapsed = watch.elapsed().as_secs_f64();
+    let nanos = watch.nanos();
     ensure!(allowed > 0, "no question was allowed");
     #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark are far below 2^52")]
     let decisions = (passes * queries.len()) as f64;
-    Ok(elapsed * 1e9 / decisions)
+    Ok(nanos / decisions)
 }
 
 fn query(request: &ostiary_proto::admission::v1::CheckAdmissionRequest) -> Query<'_> {

@@ -90,6 +90,13 @@ impl Bounds {
         Range { earliest: timestamp(carried.earliest), latest: timestamp(carried.latest) }
     }
 
+    /// The late end of the range at `boot`.
+    #[must_use]
+    pub fn latest(&self, boot: i64) -> Timestamp {
+        let passed = boot.saturating_sub(self.boot).max(0);
+        timestamp(self.latest.saturating_add(widened(passed)))
+    }
+
     /// How wide the range is at `boot`.
     #[must_use]
     pub fn uncertainty(&self, boot: i64) -> SignedDuration {

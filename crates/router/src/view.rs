@@ -127,18 +127,26 @@ impl Held {
     /// Decides at the boot clock's `boot`, on the pessimistic end of the control plane's time.
     pub(crate) fn check(&self, query: &Query<'_>, at_least: Option<Revision>, boot: i64) -> Decision {
         let lease_until = self.lease();
-        let Some(range) = self.clock.map(|clock| clock.at(boot)) else { return self.stale(Timestamp::UNIX_EPOCH) };
-        if range.latest >= lease_until {
-            return self.stale(range.latest);
+        let Some(clock) = &self.clock else { return self.stale(Timestamp::UNIX_EPOCH) };
+        let latest = clock.latest(boot);
+        if latest >= lease_until {
+            return self.stale(latest);
         }
         // Only what a head signs counts as reached: an unsigned step could name any revision.
         let freshness = Freshness { revision: self.verified, lease_until, at_least };
         let enforcement = self.index.enforcement(query.namespace());
         self.index.read(query.agent, query.version, |record| {
             // The late end is the strict one for all that ends; evidence that has yet to begin is judged by the early end.
-            let now = if begins_after(record, range.earliest) { range.earliest } else { range.latest };
+            let now = if is_young(record, latest) { Self::strict_start(record, clock, boot) } else { latest };
             decide_dispatch(query, record, enforcement, &freshness, now)
         })
+    }
+
+    /// The early end of the time where the evidence has not surely begun by then, else the late one.
+    #[cold]
+    fn strict_start(record: Option<&AdmissionRecord>, clock: &Bounds, boot: i64) -> Timestamp {
+        let range = clock.at(boot);
+        if begins_after(record, range.earliest) { range.earliest } else { range.latest }
     }
 
     /// The answer of a copy that may have missed anything: it says nothing of the version.
@@ -146,6 +154,15 @@ impl Held {
         Decision { reason: DecisionReason::ViewStale, ..Decision::forbidden(self.verified, now) }
     }
 }
+
+/// Whether the evidence began so lately that it matters how well the time is known. Nobody decides on a time that is
+/// uncertain by more than seconds, so an hour is far.
+fn is_young(record: Option<&AdmissionRecord>, latest: Timestamp) -> bool {
+    let evidence = record.and_then(|record| record.evidence.as_ref());
+    evidence.is_some_and(|evidence| evidence.verified_at.as_second() + HOUR > latest.as_second())
+}
+
+const HOUR: i64 = 3_600;
 
 fn begins_after(record: Option<&AdmissionRecord>, earliest: Timestamp) -> bool {
     record.and_then(|record| record.evidence.as_ref()).is_some_and(|evidence| earliest < evidence.verified_at)
