@@ -45,6 +45,14 @@ struct Fresher {
     scope: ViewScope,
 }
 
+/// How fresh an answer must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Any,
+    AtLeast(Revision),
+    Newest,
+}
+
 /// Counts answers, and tells the router library what it would have seen itself, had the question come to it.
 struct Seen {
     router: Router,
@@ -101,6 +109,30 @@ impl Answers {
         if ready { Ok(()) } else { Err(Status::unavailable("the copy is stale; whoever asked denies")) }
     }
 
+    /// Fails an ALLOW that had to be of some revision and is of one that no head signs yet: a step without a head could name
+    /// any. An honest one is covered within a fifth of a second.
+    async fn signed(
+        &self,
+        wanted: Wanted,
+        answers: impl IntoIterator<Item = &proto::CheckAdmissionResponse>,
+    ) -> Result<(), Status> {
+        let allows = answers.into_iter().find(|answer| answer.outcome() == proto::Outcome::Allow);
+        let of = allows.map(|answer| Revision(answer.revision.as_ref().map_or(0, |token| token.revision)));
+        let needed = match (wanted, of) {
+            (Wanted::Any, _) | (_, None) => return Ok(()),
+            (Wanted::AtLeast(wanted), Some(_)) => wanted,
+            (Wanted::Newest, Some(of)) => of,
+        };
+        let namespace = match self.router.scopes().first() {
+            Some(ViewScope::Namespace(namespace)) => namespace,
+            Some(ViewScope::All) | None => "any",
+        };
+        if self.router.reached(namespace, needed, WAIT).await {
+            return Ok(());
+        }
+        Err(Status::unavailable(format!("no head of revision {needed} has come yet; whoever asked denies")))
+    }
+
     fn ending<T>(&self, stream: impl Stream<Item = Result<T, Status>> + Send + 'static) -> Sent<T> {
         Box::pin(stream.take_until(self.stop.clone().cancelled_owned()))
     }
@@ -113,17 +145,23 @@ impl AdmissionService for Answers {
         request: Request<proto::CheckAdmissionRequest>,
     ) -> Result<Response<proto::CheckAdmissionResponse>, Status> {
         let question = request.get_ref().clone();
+        let wanted = Wanted::of(question.consistency.as_ref());
         // without a living copy the hub would only say that all evidence is over
         let local = if self.router.status().is_ready() {
             let local = self.api.check_admission(request).await?.into_inner();
-            if !is_silent(&local) {
+            // whoever wants the newest gets no answer of before, from nobody
+            if !is_silent(&local) || wanted == Wanted::Newest {
+                self.signed(wanted, [&local]).await?;
                 return Ok(Response::new(local));
             }
             Some(local)
         } else {
             None
         };
-        let asked = self.router.check_or_ask(&query_of(&question), at_least(&question)).await;
+        if wanted == Wanted::Newest {
+            self.living()?;
+        }
+        let asked = self.router.check_or_ask(&query_of(&question), wanted.at_least()).await;
         Ok(Response::new(match asked {
             Ok(decision) => decision_to_wire(&decision),
             Err(undecided) => local.unwrap_or_else(|| decision_to_wire(&undecided.local)),
@@ -135,7 +173,10 @@ impl AdmissionService for Answers {
         request: Request<proto::BatchCheckAdmissionRequest>,
     ) -> Result<Response<proto::BatchCheckAdmissionResponse>, Status> {
         self.living()?;
-        self.api.batch_check_admission(request).await
+        let wanted = Wanted::of(request.get_ref().consistency.as_ref());
+        let answered = self.api.batch_check_admission(request).await?;
+        self.signed(wanted, answered.get_ref().answers.iter().filter_map(|answer| answer.decision.as_ref())).await?;
+        Ok(answered)
     }
 
     async fn resolve_version(
@@ -143,7 +184,10 @@ impl AdmissionService for Answers {
         request: Request<proto::ResolveVersionRequest>,
     ) -> Result<Response<proto::ResolveVersionResponse>, Status> {
         self.living()?;
-        self.api.resolve_version(request).await
+        let wanted = Wanted::of(request.get_ref().consistency.as_ref());
+        let answered = self.api.resolve_version(request).await?;
+        self.signed(wanted, &answered.get_ref().decision).await?;
+        Ok(answered)
     }
 
     type WatchAdmissionsStream = Sent<proto::WatchAdmissionsResponse>;
@@ -171,10 +215,22 @@ fn is_silent(local: &proto::CheckAdmissionResponse) -> bool {
     matches!(local.reason(), VersionUnknown | RevisionNotReached | ViewStale)
 }
 
-fn at_least(question: &proto::CheckAdmissionRequest) -> Option<Revision> {
-    match question.consistency.as_ref()?.requirement.as_ref()? {
-        Requirement::AtLeastAsFresh(token) => Some(Revision(token.revision)),
-        Requirement::MinimizeLatency(_) | Requirement::FullyConsistent(_) => None,
+// === impl Wanted ===
+
+impl Wanted {
+    fn of(consistency: Option<&proto::Consistency>) -> Self {
+        match consistency.and_then(|consistency| consistency.requirement.as_ref()) {
+            None | Some(Requirement::MinimizeLatency(_)) => Self::Any,
+            Some(Requirement::AtLeastAsFresh(token)) => Self::AtLeast(Revision(token.revision)),
+            Some(Requirement::FullyConsistent(_)) => Self::Newest,
+        }
+    }
+
+    fn at_least(self) -> Option<Revision> {
+        match self {
+            Self::AtLeast(revision) => Some(revision),
+            Self::Any | Self::Newest => None,
+        }
     }
 }
 

@@ -31,6 +31,12 @@ impl ostiary_pdp::Clock for RelayClock {
         }
         router.control_time().map_or_else(over, |range| range.latest)
     }
+
+    /// That we may not decide does not end a lease that somebody else has from us.
+    fn passed(&self) -> Timestamp {
+        let known = self.0.get().and_then(Router::control_time);
+        known.map_or(Timestamp::MIN, |range| range.earliest)
+    }
 }
 
 #[cfg(test)]
@@ -40,8 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_copy_every_lease_is_over() {
+    fn without_a_copy_every_lease_is_over_here_and_none_elsewhere() {
         let today = Timestamp::from_second(1_800_000_000).expect("a time");
         assert!(RelayClock::default().now() > today + jiff::SignedDuration::from_hours(24 * 365));
+        assert!(RelayClock::default().passed() < today);
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use ostiary_admission::{Head, Index, PublishError, Published, ViewScope, wire::Sent};
+use ostiary_admission::{Head, Index, PublishError, ViewScope, wire::Sent};
 use ostiary_canon::Revision;
 use ostiary_pdp::Hub;
 use ostiary_router::{Downstream, RelayedHead};
@@ -69,8 +69,12 @@ impl Relay {
         self.reached.subscribe()
     }
 
-    /// Remembers a head, and lets what it covers be used for as long as it says.
+    /// Remembers a head, and lets what it covers be used for as long as it says. One that does not cover what is held, which
+    /// our bug or somebody's invention would be, changes nothing: the lease then ends by itself.
     fn learn(&self, head: &RelayedHead) {
+        if self.hub.index().revision() != head.revision {
+            return tracing::error!(revision = %head.revision, "a head is not of what is passed on");
+        }
         self.heads.learn(head);
         self.hub.index().extend_lease(head.lease_until);
         // what waited for this head goes out, and to those who have all of it the newer lease
@@ -78,10 +82,9 @@ impl Relay {
         self.hub.beat();
     }
 
-    fn went(&self, to: Revision, done: Result<Published, PublishError>) {
+    fn went<T>(&self, to: Revision, done: Result<T, PublishError>) {
         match done {
             Ok(_) => drop(self.reached.send_replace(to)),
-            // the lease of what is held is not extended any more, so it ends by itself
             Err(error) => tracing::error!(%error, revision = %to, "a step of the copy was not passed on"),
         }
     }
@@ -92,9 +95,12 @@ impl Downstream for Relay {
         let revision = head.revision;
         // a large copy takes a second; what else this thread has to do goes elsewhere meanwhile
         tokio::task::block_in_place(|| match whole(index, revision) {
-            Ok(entries) => self.went(revision, self.hub.replace_sent(entries, revision)),
+            // the router says what its copy is, and knows better than we whether it may be older: what was beyond it here
+            // had no head
+            Ok(entries) => self.went(revision, Ok(self.hub.restart_sent(entries, revision))),
             Err(error) => tracing::error!(%error, "an entry of the router's copy cannot be read back"),
         });
+        self.waiting().go_back_to(revision);
         self.learn(head);
     }
 
@@ -148,6 +154,14 @@ impl Waiting {
         self.later.push_back(revision);
     }
 
+    /// What was said of anything beyond `revision` was about something that nobody signed.
+    fn go_back_to(&mut self, revision: Revision) {
+        self.later.retain(|later| *later <= revision);
+        if self.acknowledged > revision {
+            self.acknowledged = Revision(0);
+        }
+    }
+
     /// Goes on to the newest revision that is complete.
     fn settle(&mut self, complete: impl Fn(Revision) -> bool) -> Revision {
         while let Some(next) = self.later.front().copied().filter(|next| complete(*next)) {
@@ -184,6 +198,8 @@ impl ostiary_pdp::HeadSource for Heads {
 
 #[cfg(test)]
 mod tests {
+    use ostiary_admission::{Change, Enforcement, View as _, wire::entry_bytes};
+
     use super::*;
 
     #[test]
@@ -208,5 +224,40 @@ mod tests {
         assert_eq!(waiting.later.len(), LATER);
         assert_eq!(waiting.settle(|revision| revision == Revision(1)), Revision(1));
         assert_eq!(waiting.settle(|_| true), Revision(1000));
+    }
+
+    fn at(seconds: i64) -> jiff::Timestamp {
+        jiff::Timestamp::from_second(seconds).expect("a time")
+    }
+
+    fn head(revision: u64, lease: i64) -> RelayedHead {
+        let (revision, root) = (Revision(revision), ostiary_canon::Digest::of(b"root"));
+        RelayedHead { envelope: Bytes::from_static(b"{}"), revision, root, lease_until: at(lease) }
+    }
+
+    fn held(mode: &str) -> Sent {
+        let until = at(10_000);
+        let mode = if mode == "observe" { Enforcement::Observe { until } } else { Enforcement::Enforce };
+        Sent::read(&entry_bytes(&Change::Enforce("acme".into(), mode)), Revision(1)).expect("an entry")
+    }
+
+    /// A step without entries only lowers, and may name any revision: whoever sits in between can make one up.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_revision_that_somebody_made_up_does_not_outlive_the_copy_that_held_it() {
+        let (relay, scope) = (Relay::new(ViewScope::All), ViewScope::All);
+        let copy = Arc::new(Index::new());
+        copy.replace_sent([held("observe")], Revision(1)).expect("new");
+        relay.replaced(&scope, &copy, &head(1, 15));
+        relay.stepped(&scope, &[], Revision(1000), None);
+        assert_eq!(relay.acknowledged(&scope, Revision(1000)), Revision(1000));
+        // The head that should cover it never comes. Those of before say nothing of what is held now.
+        relay.confirmed(&scope, &head(1, 20));
+        assert_eq!(relay.hub().index().freshness().lease_until, at(15));
+        relay.replaced(&scope, &copy, &head(1, 80));
+        assert!(relay.acknowledged(&scope, Revision(1)) <= Revision(1), "nothing later was ever acknowledged");
+        relay.stepped(&scope, &[held("enforce")], Revision(2), Some(&head(2, 85)));
+        let index = relay.hub().index();
+        assert_eq!((index.revision(), index.enforcement("acme")), (Revision(2), Enforcement::Enforce));
+        assert_eq!(index.freshness().lease_until, at(85));
     }
 }
