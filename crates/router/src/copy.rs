@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::effects::{Effects, Fault, Keep, Tell, Touched};
 use self::{head::Signed, ledger::Ledger, snapshot::Incoming, watchtime::WatchTime};
 use crate::{
+    downstream::RelayedHead,
     status::Phase,
     time::Bounds,
     view::{Held, Trouble},
@@ -207,6 +208,11 @@ impl Copy {
     /// The envelope of the newest verified head.
     pub(crate) fn head(&self) -> Option<Bytes> {
         self.verified.as_ref().map(|signed| signed.envelope.clone())
+    }
+
+    /// The same, to be passed on.
+    pub(crate) fn verified_head(&self) -> Option<RelayedHead> {
+        self.head().map(|envelope| self.relayed(envelope))
     }
 
     pub(crate) fn phase(&self) -> Phase {

@@ -107,6 +107,8 @@ impl Link {
 
     /// Runs until stopped.
     pub(crate) async fn run(mut self) {
+        // What was found on disk: all later steps build on it.
+        self.tell(self.copy.verified_head().map(Tell::Replaced));
         loop {
             match self.connection().await {
                 Ended::Stopped => return,

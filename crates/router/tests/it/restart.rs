@@ -1,10 +1,17 @@
 //! What a router is after it was killed, with and without its disk.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
-use ostiary_admission::State;
-use ostiary_canon::dsse::{Keyring, SigningKey};
-use ostiary_router::{DecisionReason, Router, RouterConfig};
+use ostiary_admission::{Index, State, ViewScope, wire::Sent};
+use ostiary_canon::{
+    Revision,
+    dsse::{Keyring, SigningKey},
+};
+use ostiary_router::{DecisionReason, Downstream, RelayedHead, Router, RouterConfig};
 
 use crate::plane::{PATIENCE, Plane, query, until};
 
@@ -167,4 +174,40 @@ async fn a_disk_that_cannot_be_written_costs_the_copy_and_not_the_service() {
     assert!(lowered < raised);
     fs::remove_file(state.path()).unwrap();
     fs::create_dir(state.path()).unwrap();
+}
+
+/// What whoever follows was told first.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Told {
+    fn note(&self, what: String) {
+        self.0.lock().unwrap().push(what);
+    }
+}
+
+impl Downstream for Told {
+    fn replaced(&self, _: &ViewScope, index: &Arc<Index>, head: &RelayedHead) {
+        self.note(format!("all {} versions at {}", index.len(), head.revision));
+    }
+
+    fn stepped(&self, _: &ViewScope, changes: &[Sent], to: Revision, _: Option<&RelayedHead>) {
+        self.note(format!("{} changes to {to}", changes.len()));
+    }
+
+    fn confirmed(&self, _: &ViewScope, _: &RelayedHead) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_is_told_of_the_copy_on_disk_before_of_what_came_after() {
+    let (plane, state) = (Plane::start().await, tempfile::tempdir().unwrap());
+    died(&plane, state.path()).await;
+    plane.set("acme/planner", "2.0.0", State::Active);
+    plane.mend();
+    let told = Arc::new(Told::default());
+    let config = RouterConfig { downstream: Some(Arc::clone(&told) as _), ..config(&plane, state.path()) };
+    let router = plane.router_with(config).await;
+    assert!(router.reached("acme", Revision(2), PATIENCE).await);
+    until("the follower is told", || told.0.lock().unwrap().len() > 1).await;
+    assert_eq!(*told.0.lock().unwrap(), ["all 1 versions at 1", "1 changes to 2"]);
 }
