@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostiary_admission::State;
 use ostiary_canon::Revision;
-use ostiary_router::{DecisionReason, Router};
+use ostiary_router::{DecisionReason, Phase, Router};
 
 use crate::plane::{Plane, query, until};
 
@@ -56,6 +56,7 @@ async fn a_stale_copy_asks_and_nobody_answers_in_time() {
     config.ask_within = Duration::from_millis(50);
     let router = plane.router_with(config).await;
     plane.cut();
+    until("it notices", || router.status().scopes[0].phase == Phase::Away).await;
     plane.time.advance(60);
     assert!(router.check_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());
     assert!(router.dispatch_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());

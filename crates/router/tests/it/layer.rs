@@ -7,10 +7,10 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Frame;
 use ostiary_admission::State;
-use ostiary_router::{AdmissionLayer, Ask, Dispatch, InFlight, Question, Router, RouterConfig};
+use ostiary_router::{AdmissionLayer, Ask, Dispatch, InFlight, Phase, Question, Router, RouterConfig};
 use tower::{Layer as _, Service as _, ServiceExt as _, service_fn};
 
-use crate::plane::{PATIENCE, Plane, query};
+use crate::plane::{PATIENCE, Plane, query, until};
 
 fn layer(router: &Router, version: &'static str) -> AdmissionLayer<impl Fn(&http::request::Parts) -> Ask + use<>> {
     AdmissionLayer::new(router.clone(), move |parts| Ask {
@@ -61,6 +61,7 @@ async fn a_denial_is_a_403_and_a_stale_copy_a_503_and_neither_goes_on() {
     let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert_eq!((&document["code"], &document["status"]), (&"QUARANTINED".into(), &403.into()));
     plane.cut();
+    until("it notices", || router.status().scopes[0].phase == Phase::Away).await;
     plane.time.advance(60);
     let answer = service.call(Request::new(())).await.unwrap();
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
