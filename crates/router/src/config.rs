@@ -1,6 +1,6 @@
 //! What a router is told at its start.
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ostiary_admission::ViewScope;
 use ostiary_canon::dsse::Keyring;
@@ -33,6 +33,10 @@ pub struct RouterConfig {
     pub silence: Duration,
     /// How long [`crate::Router::check_or_ask`] waits for the control plane.
     pub ask_within: Duration,
+    /// Whether an ALLOW is believed that the control plane gives to a single question. Heads are signed, answers are not:
+    /// whoever sits in between could make one up. By default only where the endpoint proves itself by TLS, or is this
+    /// machine.
+    pub believe_answers: bool,
     /// What happens to dispatches that are under way when their version is taken off the road.
     pub in_flight: InFlight,
     /// How often counts of outcomes are sent.
@@ -95,6 +99,7 @@ impl RouterConfig {
     #[must_use]
     pub fn new(endpoint: Endpoint, router_id: impl Into<String>, trust: Keyring) -> Self {
         Self {
+            believe_answers: is_proven(&endpoint),
             endpoint,
             token: None,
             scopes: vec![ViewScope::All],
@@ -152,6 +157,14 @@ impl Token {
     }
 }
 
+/// Whether whoever answers there is who it should be.
+fn is_proven(endpoint: &Endpoint) -> bool {
+    let uri = endpoint.uri();
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let local = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    local || uri.scheme_str() == Some("https")
+}
+
 fn overlap(one: &ViewScope, two: &ViewScope) -> bool {
     matches!((one, two), (ViewScope::All, _) | (_, ViewScope::All)) || one == two
 }
@@ -159,5 +172,26 @@ fn overlap(one: &ViewScope, two: &ViewScope) -> bool {
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_believed_from_this_machine_and_over_tls() {
+        for (url, believed) in [
+            ("http://127.0.0.1:7443", true),
+            ("http://[::1]:7443", true),
+            ("http://localhost:7443", true),
+            ("https://registry.example:7443", true),
+            ("http://registry.example:7443", false),
+            ("http://10.0.0.7:7443", false),
+            ("http://127.0.0.1.example:7443", false),
+        ] {
+            let config = RouterConfig::new(Endpoint::from_static(url), "r", Keyring::default());
+            assert_eq!(config.believe_answers, believed, "{url}");
+        }
     }
 }

@@ -73,6 +73,10 @@ pub enum Refusal {
     CouldNotDecide(Box<CouldNotDecide>),
 }
 
+/// What a copy says that does not know better than whom it could ask.
+const UNSURE: [DecisionReason; 3] =
+    [DecisionReason::VersionUnknown, DecisionReason::ViewStale, DecisionReason::RevisionNotReached];
+
 // === impl Router ===
 
 impl Router {
@@ -152,8 +156,7 @@ impl Router {
         at_least: Option<Revision>,
     ) -> Result<Decision, Box<CouldNotDecide>> {
         let local = self.check_at_least(query, at_least);
-        let unsure = [DecisionReason::VersionUnknown, DecisionReason::ViewStale, DecisionReason::RevisionNotReached];
-        let Some(view) = self.view_of(query.namespace()).filter(|_| unsure.contains(&local.reason)) else {
+        let Some(view) = self.view_of(query.namespace()).filter(|_| UNSURE.contains(&local.reason)) else {
             return Ok(local);
         };
         // An answer may not be older than what is held, also where that is no longer decided on.
@@ -161,6 +164,13 @@ impl Router {
         let wanted = at_least.map_or(known, |wanted| wanted.max(known));
         match self.0.misses.ask(query, wanted).await {
             Ok(answer) if answer.revision < wanted => Err(Box::new(CouldNotDecide { local, source: None })),
+            // The copy went on while we asked: what it says now counts, or an answer of before would follow an
+            // acknowledged quarantine.
+            Ok(answer) if answer.allows() && answer.revision < view.held().index.revision() => {
+                let now = self.decide(query, at_least);
+                let behind = [DecisionReason::ViewStale, DecisionReason::RevisionNotReached].contains(&now.reason);
+                if behind { Err(Box::new(CouldNotDecide { local: now, source: None })) } else { Ok(now) }
+            }
             Ok(answer) if answer.allows() && !self.is_usable(view, &answer) => {
                 Err(Box::new(CouldNotDecide { local, source: None }))
             }
@@ -214,7 +224,11 @@ impl Router {
             self.count_denial(query, &decision);
             return Err(Refusal::Denied(Box::new(decision)));
         }
-        Ok(self.0.under_way.begin(query, decision, self.0.config.in_flight))
+        let dispatch = self.0.under_way.begin(query, decision, self.0.config.in_flight);
+        // What changed between the decision and its registration told nobody.
+        let again = self.decide(query, None);
+        let stands = again.allows() || UNSURE.contains(&again.reason);
+        if stands { Ok(dispatch) } else { Err(Refusal::Denied(Box::new(again))) }
     }
 
     /// Counts something that happened; sent in windows, never lost silently: what does not fit is counted as dropped.
@@ -301,10 +315,12 @@ impl Router {
         }
     }
 
-    /// Whether an answer of the control plane is still worth something by the time that it is here.
+    /// Whether an ALLOW of the control plane is believed, since nobody signed it, and still worth something by the time that
+    /// it is here.
     fn is_usable(&self, view: &ScopeView, answer: &Decision) -> bool {
         let boot = self.0.ports.time.boot_nanos();
-        view.held().clock.is_some_and(|clock| clock.at(boot).latest < answer.valid_until)
+        self.0.config.believe_answers
+            && view.held().clock.is_some_and(|clock| clock.at(boot).latest < answer.valid_until)
     }
 
     fn admitted_card(&self, query: &Query<'_>) -> Option<Digest> {

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use ostiary_admission::State;
-use ostiary_canon::Revision;
-use ostiary_router::{DecisionReason, Phase, Router};
+use ostiary_admission::{Change, State};
+use ostiary_canon::{
+    Revision,
+    dsse::{Keyring, SigningKey},
+};
+use ostiary_router::{DecisionReason, Phase, Router, RouterConfig};
 
-use crate::plane::{Plane, query, until};
+use crate::plane::{Plane, query, record, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_questions_are_one_call_and_a_denial_is_kept_for_a_second() {
@@ -60,4 +63,46 @@ async fn a_stale_copy_asks_and_nobody_answers_in_time() {
     plane.time.advance(60);
     assert!(router.check_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());
     assert!(router.dispatch_or_ask(&query("acme/planner", "1.0.0"), None).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_before_does_not_follow_a_quarantine_that_was_applied_meanwhile() {
+    let plane = Plane::start().await;
+    let revision = plane.set("acme/planner", "1.0.0", State::Active);
+    let router = plane.router().await;
+    assert!(router.check(&query("acme/planner", "1.0.0")).allows(), "the honest twin");
+    let publish = |state| {
+        let (hub, next) = (plane.hub.clone(), Revision(plane.hub.index().revision().0 + 1));
+        let next = if state == State::Quarantined { Revision(next.0 + 1) } else { next };
+        let change = Change::Upsert(record("acme/planner", "1.0.0", state));
+        move || drop(hub.publish([change], next))
+    };
+    *plane.hooks.reaching.lock().unwrap() = Some(Box::new(publish(State::Active)));
+    let (quarantine, applied) = (publish(State::Quarantined), router.clone());
+    *plane.hooks.answering.lock().unwrap() = Some(Box::new(move || {
+        quarantine();
+        while applied.check(&query("acme/planner", "1.0.0")).allows() {
+            std::thread::yield_now();
+        }
+    }));
+    let answer = router.check_or_ask(&query("acme/planner", "1.0.0"), Some(Revision(revision.0 + 1))).await;
+    assert!(plane.hooks.answering.lock().unwrap().is_none(), "it was asked");
+    assert!(!answer.is_ok_and(|decision| decision.allows()), "what was applied here counts");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allow_that_nobody_signed_is_believed_only_where_it_is_known_who_said_it() {
+    let plane = Plane::start().await;
+    plane.set("acme/planner", "1.0.0", State::Active);
+    let stranger = Keyring::trusting([SigningKey::from_seed([9; 32]).verifying_key()]);
+    for believe_answers in [true, false] {
+        // No copy ever verifies, so that every question is asked.
+        let config = RouterConfig { believe_answers, trust: stranger.clone(), ..plane.config() };
+        let router = Router::connect_with(config, plane.ports()).await.unwrap();
+        until("the time is known", || router.control_time().is_some()).await;
+        let answer = router.check_or_ask(&query("acme/planner", "1.0.0"), None).await;
+        assert_eq!(answer.is_ok_and(|decision| decision.allows()), believe_answers);
+        let denial = router.check_or_ask(&query("acme/planner", "9.9.9"), None).await;
+        assert_eq!(denial.unwrap().reason, DecisionReason::VersionUnknown, "a denial may come from anybody");
+    }
 }

@@ -12,14 +12,14 @@ use std::{
 use bytes::Bytes;
 use jiff::SignedDuration;
 use ostiary_admission::{
-    AdmissionClass, AdmissionRecord, Change, Evidence, HEAD_PAYLOAD_TYPE, Head, Index, Observed, ProfileGrant, Query,
-    SignatureStatus, State,
+    AdmissionClass, AdmissionRecord, Change, Decision, Evidence, HEAD_PAYLOAD_TYPE, Head, Index, Observed,
+    ProfileGrant, Query, SignatureStatus, State,
 };
 use ostiary_canon::{
     Digest, Profile, Revision,
     dsse::{Keyring, SigningKey},
 };
-use ostiary_pdp::{Api, HeadSource, Hub};
+use ostiary_pdp::{Api, Decided, Freshen, HeadSource, Hub};
 use ostiary_proto::{
     admission::v1::admission_service_server::AdmissionServiceServer,
     drift::v1::{
@@ -42,6 +42,8 @@ pub struct Plane {
     pub time: TestTime,
     pub key: Arc<SigningKey>,
     pub told: Arc<Told>,
+    /// What happens, once, before a question waits for a revision, and before its answer leaves.
+    pub hooks: Arc<Hooks>,
     /// Whether leases are extended, as while the database answers.
     pub fed: Arc<AtomicBool>,
     address: SocketAddr,
@@ -56,6 +58,14 @@ pub struct Told {
     pub outcomes: Mutex<Vec<drift::ReportOutcomesRequest>>,
     /// So many reports of outcomes are refused first.
     pub refuse: AtomicU32,
+}
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+pub struct Hooks {
+    pub reaching: Mutex<Option<Hook>>,
+    pub answering: Mutex<Option<Hook>>,
 }
 
 struct Heads(Arc<SigningKey>);
@@ -124,15 +134,17 @@ impl Plane {
         let mut tasks = JoinSet::new();
         let inner = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let behind = inner.local_addr().unwrap();
+        let hooks = Arc::new(Hooks::default());
+        let api = Api::new(Arc::clone(&hub)).freshened_by(Arc::clone(&hooks) as _).counted_by(Arc::clone(&hooks) as _);
         let server = Server::builder()
-            .add_service(AdmissionServiceServer::new(Api::new(Arc::clone(&hub))))
+            .add_service(AdmissionServiceServer::new(api))
             .add_service(DriftServiceServer::new(Reports(Arc::clone(&told))));
         tasks.spawn(async move { server.serve_with_incoming(TcpListenerStream::new(inner)).await.unwrap() });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (open, is_open) = watch::channel(true);
         tasks.spawn(proxy(listener, behind, is_open));
-        let plane = Self { hub, time, key, told, fed, address, open, _tasks: tasks };
+        let plane = Self { hub, time, key, told, hooks, fed, address, open, _tasks: tasks };
         plane.extend();
         let (hub, time, fed) = (Arc::clone(&plane.hub), plane.time.clone(), Arc::clone(&plane.fed));
         let mut plane = plane;
@@ -235,6 +247,30 @@ async fn proxy(listener: TcpListener, behind: SocketAddr, mut open: watch::Recei
                 }
             }
         }
+    }
+}
+
+impl Hooks {
+    fn run(hook: &Mutex<Option<Hook>>) {
+        let hook = hook.lock().unwrap().take();
+        tokio::task::block_in_place(|| hook.into_iter().for_each(|hook| hook()));
+    }
+}
+
+#[tonic::async_trait]
+impl Freshen for Hooks {
+    async fn reach(&self, _: Revision) {
+        Self::run(&self.reaching);
+    }
+
+    async fn newest(&self) -> Result<Revision, Status> {
+        Err(Status::unavailable("nobody asks"))
+    }
+}
+
+impl Decided for Hooks {
+    fn decided(&self, _: &Query<'_>, _: &Decision) {
+        Self::run(&self.answering);
     }
 }
 
