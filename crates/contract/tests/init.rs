@@ -14,7 +14,8 @@ fn card() -> Value {
         "name": "Text statistics", "description": "Counts.", "version": "1.0.0",
         "supportedInterfaces": [
             {"url": "http://127.0.0.1:9000/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
-            {"url": "http://127.0.0.1:9001", "protocolBinding": "GRPC", "protocolVersion": "1.0"}
+            {"url": "http://127.0.0.1:9001", "protocolBinding": "GRPC", "protocolVersion": "1.0"},
+            {"url": "http://127.0.0.1:9002", "protocolBinding": "GRPC", "protocolVersion": "1.1"}
         ],
         "capabilities": {"streaming": true},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["application/json"],
@@ -51,7 +52,7 @@ fn a_public_agent_on_loopback_needs_no_edit() {
     assert_eq!(bundle.fixture("count-words.json").expect("a fixture").1, &json!("the quick brown fox"));
     assert_eq!(bundle.cases.iter().filter(|c| matches!(c.kind, CaseKind::Live(_))).count(), 2, "plain and streamed");
     let activated: Vec<String> = bundle.coverage.activate.iter().map(|p| p.value.to_string()).collect();
-    assert_eq!(activated, ["a2a-jsonrpc-1.0"]);
+    assert_eq!(activated, ["a2a-jsonrpc-1.0", "a2a-grpc-1.0"]);
     assert_eq!(environment.strictness, Strictness::Development);
     assert!(environment.allow_insecure_http);
 }
@@ -66,7 +67,7 @@ fn what_was_guessed_is_listed_with_file_and_line() {
         assert!(line.ends_with(&decision.what), "{decision:?}: {line}");
     }
     let about = |file: &str, what: &str| open.iter().any(|d| d.file == file && d.what.contains(what));
-    assert!(about("coverage.yaml", "a2a-grpc-1.0"), "{open:?}");
+    assert!(about("coverage.yaml", "a2a-grpc-1.1"), "{open:?}");
     assert!(about("text-statistics.environment.yaml", "harmless"), "{open:?}");
     assert!(!about("authorization.yaml", ""), "an agent without security leaves nothing to decide: {open:?}");
     assert!(!about("contract.yaml", "SHA-256 of what runs"), "the artifact was given: {open:?}");

@@ -104,9 +104,10 @@ fn problem(command: &Written) -> Option<String> {
     let words = words(&command.text);
     let filled = filled(&words);
     let error = ostiary_cli::Cli::try_parse_from(&filled).err()?;
-    let told = words.iter().any(|word| word == "…") || (!command.whole && !words.iter().any(|w| w.starts_with("--")));
-    // a sentence may name an option without saying what follows it
+    // a sentence may name an option without saying what follows it, nor what else the command wants
     let named = !command.whole && words.last().is_some_and(|word| word.starts_with("--"));
+    let bare = !command.whole && !words.iter().any(|w| w.starts_with("--"));
+    let told = named || bare || words.iter().any(|word| word == "…");
     let placeholder = named || words.iter().any(|word| word.contains("SECONDS") || word.contains('|'));
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
