@@ -47,6 +47,14 @@ impl Grants {
         }
     }
 
+    /// Books an ALLOW that somebody else decided before it is passed on; says whether it may be, or is of before something
+    /// that was published here.
+    pub(crate) fn book(&self, index: &Index, agent: &str, decision: &Decision) -> bool {
+        self.slot(agent).fetch_max(ceiling(decision.valid_until), Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        index.revision() <= decision.revision
+    }
+
     /// When the last answer about one of `agents` that was booked so far ends; call it after the publish.
     pub(crate) fn until<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Timestamp {
         fence(Ordering::SeqCst);

@@ -199,6 +199,12 @@ impl Hub {
         self.grants.decide(&self.index, query, at_least, self.now())
     }
 
+    /// Books an ALLOW about `agent` that somebody else decided and that is passed on from here; says whether it may be.
+    #[must_use]
+    pub fn pass_on(&self, agent: &str, decision: &Decision) -> bool {
+        self.grants.book(&self.index, agent, decision)
+    }
+
     /// How far `revision` has come among those who watch or asked here.
     #[must_use]
     pub fn proof(&self, revision: Revision) -> Proof {

@@ -163,6 +163,10 @@ impl AdmissionService for Answers {
         }
         let asked = self.router.check_or_ask(&query_of(&question), wanted.at_least()).await;
         Ok(Response::new(match asked {
+            // whoever asked may use it until it ends: a quarantine has to wait for that
+            Ok(decision) if decision.allows() && !self.api.hub().pass_on(&question.agent, &decision) => {
+                return Err(Status::unavailable("the copy went on while this was decided; ask again"));
+            }
             Ok(decision) => decision_to_wire(&decision),
             Err(undecided) => local.unwrap_or_else(|| decision_to_wire(&undecided.local)),
         }))

@@ -277,3 +277,18 @@ async fn what_was_said_of_revisions_that_nobody_signed_counts_no_more() {
     assert_eq!(revision, Revision(2));
     assert_eq!(pending(&host.hub.proof(revision)), ["a"]);
 }
+
+/// A relay asks elsewhere where its copy is silent, and its caller may use the answer as long as one of the copy's.
+#[tokio::test]
+async fn an_answer_that_was_decided_elsewhere_is_waited_for_too_and_is_not_of_before() {
+    let host = host().await;
+    let asked = question("acme/a", "1");
+    let elsewhere = Host::with([put("acme/a", "1", State::Active)]).await;
+    let decision = elsewhere.hub.decide(&wire::query_of(&asked), None);
+    assert!(decision.allows() && host.hub.pass_on("acme/a", &decision));
+    let revision = quarantine(&host);
+    assert!(!host.hub.proof(revision).is_complete());
+    assert!(!host.hub.pass_on("acme/a", &decision), "it is of before the quarantine");
+    host.pass(LEASE + 1);
+    assert!(host.hub.proof(revision).is_complete());
+}
