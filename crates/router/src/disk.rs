@@ -167,7 +167,7 @@ fn replace(path: &Path, durable: bool, write: impl FnOnce(&mut BufWriter<File>) 
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = PathBuf::from(beside);
-    let mut file = BufWriter::new(File::create(&beside)?);
+    let mut file = BufWriter::new(private(&beside)?);
     write(&mut file)?;
     let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
     if durable {
@@ -175,6 +175,20 @@ fn replace(path: &Path, durable: bool, write: impl FnOnce(&mut BufWriter<File>) 
     }
     fs::rename(&beside, path)?;
     if durable { sync_directory(path) } else { Ok(()) }
+}
+
+/// A new file that nobody else reads, for it names every agent. Whatever lies there is taken away first: a link that somebody
+/// left would lead the writing elsewhere.
+fn private(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// A rename is durable when its directory is.

@@ -54,7 +54,9 @@ impl Place {
             Self::Tcp(address) => TcpListener::bind(address).await.map(Socket::Tcp),
             Self::Unix(path) => {
                 let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-                if is_socket && UnixStream::connect(path).await.is_err() {
+                // nobody listens any more; that we may not connect would say nothing of that
+                let dead = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+                if is_socket && UnixStream::connect(path).await.is_err_and(dead) {
                     std::fs::remove_file(path)?;
                 }
                 Ok(Socket::Unix(UnixListener::bind(path)?, Path(path.clone())))

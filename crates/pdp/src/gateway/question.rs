@@ -152,7 +152,12 @@ impl Layer {
         let mut layer = Self::default();
         for (field, value) in heard {
             if believed.includes(field) {
-                layer.set(field, value.ok_or(Unclear::NotText(field))?)?;
+                let value = value.ok_or(Unclear::NotText(field))?;
+                // Headers of one name may be joined on the way, as Envoy does. Only a cohort key may be anything.
+                if field != Field::CohortKey && value.contains(',') {
+                    return Err(Unclear::Twice(field));
+                }
+                layer.set(field, value)?;
             }
         }
         Ok(layer)
@@ -276,6 +281,10 @@ mod tests {
     fn what_is_ambiguous_is_no_question() {
         let twice = heard(&[(Field::Consumer, "a"), (Field::Consumer, "b")]);
         assert_eq!(question(Vec::new(), twice), Err(Unclear::Twice(Field::Consumer)));
+        let joined = heard(&[(Field::Consumer, "a,b")]);
+        assert_eq!(question(Vec::new(), joined), Err(Unclear::Twice(Field::Consumer)), "as Envoy joins two headers");
+        assert_eq!(question(vec![layer(&[("consumer", "a,b")])], Vec::new()).expect("clear").consumer, "a,b");
+        assert_eq!(question(Vec::new(), heard(&[(Field::CohortKey, "a,b")])).expect("clear").cohort_key, "a,b");
         assert_eq!(question(Vec::new(), vec![(Field::Agent, None)]), Err(Unclear::NotText(Field::Agent)));
         assert_eq!(question(Vec::new(), heard(&[(Field::AtLeastRevision, "new")])), Err(Unclear::Revision));
         let long = "x".repeat(LONGEST + 1);

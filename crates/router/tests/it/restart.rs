@@ -211,3 +211,23 @@ async fn who_follows_is_told_of_the_copy_on_disk_before_of_what_came_after() {
     until("the follower is told", || told.0.lock().unwrap().len() > 1).await;
     assert_eq!(*told.0.lock().unwrap(), ["all 1 versions at 1", "1 changes to 2"]);
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_on_disk_is_for_nobody_else_and_is_written_through_no_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let (plane, state) = (Plane::start().await, tempfile::tempdir().unwrap());
+    let victim = state.path().join("victim");
+    fs::write(&victim, "untouched").unwrap();
+    for name in ["all.copy.new", "all.state.json.new"] {
+        symlink(&victim, state.path().join(name)).unwrap();
+    }
+    died(&plane, state.path()).await;
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+    for name in ["all.copy", "all.state.json"] {
+        let found = fs::symlink_metadata(state.path().join(name)).unwrap();
+        assert!(found.is_file());
+        assert_eq!(found.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
