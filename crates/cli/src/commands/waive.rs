@@ -68,9 +68,15 @@ impl Waive {
             (None, None) => {
                 let listed = api.get(&waivers).await?;
                 console.result(&listed, |console, listed| {
-                    let names = ["id", "standing", "check", "profile", "expires_at", "requested_by", "reason"];
+                    let names =
+                        ["id", "standing", "check", "profile", "expires_at", "requested_by", "granted_by", "reason"];
                     let rows = listed.as_array().into_iter().flatten();
-                    console.table(&names, rows.map(|row| names.map(|name| word(&row[name]))));
+                    // both people who answer for it
+                    let cell = |row: &Value, name| match name {
+                        "granted_by" => word(&row["granted"]["by"]),
+                        name => word(&row[name]),
+                    };
+                    console.table(&names, rows.map(|row| names.map(|name| cell(row, name))));
                 });
                 return Ok(Exit::Done);
             }

@@ -55,9 +55,13 @@ impl Site {
 
     /// Runs a command as somebody.
     fn as_(&self, who: &str, arguments: &[&str]) -> Ended {
+        self.printed_as("json", who, arguments)
+    }
+
+    fn printed_as(&self, format: &str, who: &str, arguments: &[&str]) -> Ended {
         let token = self.folder.path().join(format!("{who}.token"));
         let server = self.control_plane.said["http"].as_str().unwrap();
-        let remote = ["--server", server, "--token-file", token.to_str().unwrap(), "--format", "json"];
+        let remote = ["--server", server, "--token-file", token.to_str().unwrap(), "--format", format];
         run(&[arguments, &remote].concat())
     }
 
@@ -248,7 +252,10 @@ fn a_trial_a_waiver_and_the_events_of_both() {
     assert_eq!(granted.json()["standing"], "granted", "{granted:?}");
     let revoked = site.act("otto", &["waive", "--revoke", &id, "--reason", "mended"]);
     assert_eq!(revoked.json()["standing"], "revoked", "{revoked:?}");
-    assert_eq!(site.act("olga", &["waive", "--list"]).json()[0]["id"], json!(id));
+    let list = ["waive", "--list", "--agent", AGENT, "--version", "3.4.1"];
+    assert_eq!(site.as_("olga", &list).json()[0]["id"], json!(id));
+    let table = site.printed_as("human", "olga", &list).stdout;
+    assert!(table.contains("paula") && table.contains("otto"), "both people stand there: {table}");
 
     let observe = ["namespace", "put", "team", "--mode", "observe", "--until", &tomorrow];
     assert_eq!(site.as_("ada", &observe).code, 2, "a trial has a reason");
