@@ -97,7 +97,10 @@ impl Downstream for Relay {
         tokio::task::block_in_place(|| match whole(index, revision) {
             // the router says what its copy is, and knows better than we whether it may be older: what was beyond it here
             // had no head
-            Ok(entries) => self.went(revision, Ok(self.hub.restart_sent(entries, revision))),
+            Ok(entries) => {
+                self.hub.restart_sent(entries, revision);
+                self.went(revision, Ok(()))
+            }
             Err(error) => tracing::error!(%error, "an entry of the router's copy cannot be read back"),
         });
         self.waiting().go_back_to(revision);
