@@ -35,7 +35,7 @@ const PUBLISH_US: f64 = 1_000.0;
 const VERSIONS: usize = 200;
 
 /// Between two steps: heads of the last one have arrived and been verified.
-const PAUSE: Duration = Duration::from_millis(400);
+const PAUSE: Duration = Duration::from_millis(700);
 
 /// Between two steps while others ask.
 const SHORT_PAUSE: Duration = Duration::from_millis(50);

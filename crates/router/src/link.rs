@@ -66,7 +66,7 @@ const TICK: Duration = Duration::from_millis(100);
 const OUTGOING: usize = 64;
 /// An acknowledgement follows within this time, anywhere in it: the acknowledgements of a thousand routers would otherwise
 /// meet the step that is still on its way to most of them, and hold it up.
-const ACKNOWLEDGE_WITHIN_NANOS: u64 = 10_000_000;
+const ACKNOWLEDGE_WITHIN_NANOS: u64 = 50_000_000;
 /// Bounds of the back-off, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
