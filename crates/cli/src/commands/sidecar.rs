@@ -73,7 +73,7 @@ impl Sidecar {
         let trust = trusted_keys(&self.trust)?;
         let endpoint = self.endpoint()?;
         let token = self.token()?;
-        let upstream = Upstream::new(&endpoint, &token)
+        let upstream = Upstream::new(&endpoint, &token, scope.clone())
             .ok_or_else(|| CliError::usage("the token holds characters that cannot be sent"))?;
         let (grpc, http) = (bound(&self.listen).await?, bound(&self.http).await?);
         let relay = Arc::new(Relay::new(scope.clone()));

@@ -1,6 +1,6 @@
 //! Sockets: a local TCP address or a Unix path, and gRPC on one.
 
-use std::{fmt, io, net::SocketAddr, os::unix::fs::FileTypeExt as _, path::PathBuf, str::FromStr};
+use std::{fmt, io, net::SocketAddr, os::unix::fs::FileTypeExt as _, path::PathBuf, str::FromStr, time::Duration};
 
 use ostiary_pdp::ext_authz::{self, AuthorizationServer, ExtAuthz};
 use ostiary_proto::{
@@ -33,6 +33,9 @@ pub(crate) enum Socket {
 
 /// A socket's path, removed when dropped.
 pub(crate) struct Path(PathBuf);
+
+/// How often is looked whether whoever follows is still there, and how long that may take to answer.
+const KEEPALIVE: Duration = Duration::from_secs(20);
 
 /// Largest question: ten fields of names and digests need a tenth of it.
 const QUESTION: usize = 16 << 10;
@@ -119,6 +122,8 @@ pub(crate) async fn serve(
     health.set_serving::<AdmissionServiceServer<Answers>>().await;
     let envoy = ExtAuthz::new(std::sync::Arc::new(answers.clone()));
     let routes = Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE))
         .add_service(health_service)
         .add_service(AdmissionServiceServer::new(answers).max_decoding_message_size(QUESTION))
         .add_service(AuthorizationServer::new(envoy).max_decoding_message_size(ext_authz::LARGEST))

@@ -96,6 +96,11 @@ impl Channel {
         &self.live
     }
 
+    /// Whether somebody watches.
+    pub(super) fn is_watched(&self) -> bool {
+        self.live.pulse.receiver_count() > 0
+    }
+
     /// How many entries there are.
     pub(super) fn len(&self) -> usize {
         self.tree.len()
@@ -134,7 +139,7 @@ impl Channel {
 
     /// Time passes: says whether the scope is still wanted.
     pub(super) fn tick(&mut self, heads: &dyn HeadSource, moment: Moment) -> bool {
-        self.idle = if self.live.pulse.receiver_count() > 0 { 0 } else { self.idle + 1 };
+        self.idle = if self.is_watched() { 0 } else { self.idle + 1 };
         self.quiet += 1;
         self.unsigned = self.unsigned.map(|ticks| ticks + 1);
         self.release(heads, moment);

@@ -157,6 +157,10 @@ impl Hub {
                     return Ok(());
                 }
                 if state.channels.len() >= SCOPES {
+                    // Their histories are kept as a favour; names that somebody made up must not keep others out.
+                    state.channels.retain(|_, channel| channel.is_watched());
+                }
+                if state.channels.len() >= SCOPES {
                     return Err(Unavailable::Scopes);
                 }
                 state.journal = Some(Vec::new());
