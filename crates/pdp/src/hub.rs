@@ -53,6 +53,7 @@ pub struct Hub {
     state: Mutex<State>,
     /// Only one tree is built at a time: it takes all that one processor has.
     building: tokio::sync::Mutex<()>,
+    most_scopes: usize,
     grants: Grants,
     pub(crate) watchers: Watchers,
     pub(crate) counts: Counts,
@@ -116,6 +117,7 @@ impl Hub {
             heads,
             state: Mutex::default(),
             building: tokio::sync::Mutex::default(),
+            most_scopes: SCOPES,
             grants: Grants::new(),
             watchers: Watchers::default(),
             counts: Counts::default(),

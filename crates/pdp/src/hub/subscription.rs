@@ -156,11 +156,11 @@ impl Hub {
                 if state.channels.contains_key(scope) {
                     return Ok(());
                 }
-                if state.channels.len() >= SCOPES {
+                if state.channels.len() >= self.most_scopes {
                     // Their histories are kept as a favour; names that somebody made up must not keep others out.
                     state.channels.retain(|_, channel| channel.is_watched());
                 }
-                if state.channels.len() >= SCOPES {
+                if state.channels.len() >= self.most_scopes {
                     return Err(Unavailable::Scopes);
                 }
                 state.journal = Some(Vec::new());
@@ -220,5 +220,46 @@ impl Subscription {
     pub(crate) async fn changed(&mut self) {
         // The sender lives as long as the ring that we hold: there is no other end than a change.
         let _ = self.pulse.changed().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use ostiary_admission::{Head, Index};
+
+    use super::*;
+    use crate::ports::{Clock, HeadSource};
+
+    struct Any;
+
+    impl Clock for Any {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+    }
+
+    impl HeadSource for Any {
+        fn signed(&self, _: &Head) -> Option<bytes::Bytes> {
+            Some(bytes::Bytes::from_static(b"{}"))
+        }
+    }
+
+    #[tokio::test]
+    async fn names_that_somebody_made_up_do_not_keep_others_out() {
+        let mut hub = Hub::new(Arc::new(Index::new()), Arc::new(Any), Arc::new(Any));
+        hub.most_scopes = 3;
+        let hub = Arc::new(hub);
+        let scope = |name: &str| name.parse::<ViewScope>().expect("a scope");
+        let watched = hub.subscribe(&scope("watched"), None).await.expect("room");
+        for name in ["made-up-1", "made-up-2"] {
+            hub.snapshot(&scope(name), "somebody").await.expect("room");
+        }
+        assert_eq!(hub.counters().scopes, 3);
+        let others = [hub.subscribe(&scope("*"), None).await, hub.subscribe(&scope("acme"), None).await];
+        assert!(others.iter().all(Result::is_ok), "nobody watches what was made up");
+        assert_eq!(hub.subscribe(&scope("late"), None).await.err(), Some(Unavailable::Scopes));
+        drop((watched, others));
+        assert!(hub.subscribe(&scope("late"), None).await.is_ok());
     }
 }
