@@ -34,6 +34,8 @@ enum Event {
     OldSnapshot(u64),
     /// A step that nobody made.
     Forged(usize, usize, State),
+    /// The next step under its head, with entries of any time put in front of its own.
+    Spliced(Vec<(usize, usize, Option<State>)>),
     Reopen {
         resumed: bool,
     },
@@ -57,6 +59,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => any::<bool>().prop_map(|whole| Event::Snapshot { whole }),
         1 => (0..12_u64).prop_map(Event::OldSnapshot),
         1 => (0..2_usize, 0..2_usize, state()).prop_map(|(a, v, s)| Event::Forged(a, v, s)),
+        2 => prop::collection::vec((0..2_usize, 0..2_usize, prop::option::of(state())), 1..4).prop_map(Event::Spliced),
         2 => any::<bool>().prop_map(|resumed| Event::Reopen { resumed }),
         2 => (1..5_i64).prop_map(Event::Wait),
         1 => Just(Event::Echo),
@@ -101,6 +104,7 @@ fn happen(pair: &mut Pair, event: Event) {
             let forged = wire::Delta { from: applied, to: applied + 1, entries, ..wire::Delta::default() };
             pair.take(Message::Delta(forged));
         }
+        Event::Spliced(extra) if applied < newest => spliced(pair, applied, &extra),
         Event::Reopen { resumed } => {
             pair.copy.closed();
             pair.open();
@@ -110,7 +114,7 @@ fn happen(pair: &mut Pair, event: Event) {
         }
         Event::Wait(seconds) => _ = pair.wait(seconds),
         Event::Echo => _ = pair.tick(),
-        Event::Step { .. } | Event::AnyStep { .. } => {}
+        Event::Step { .. } | Event::AnyStep { .. } | Event::Spliced(_) => {}
     }
 }
 
@@ -118,6 +122,24 @@ fn step(pair: &mut Pair, from: u64, length: u64, signed: bool) {
     let to = (from + length).min(pair.upstream.revision());
     let delta = if signed { pair.upstream.step(from, to, pair.boot) } else { pair.upstream.unsigned_step(from, to) };
     pair.take(Message::Delta(delta));
+}
+
+/// The tree ends where it should: in front of the step stand other entries, and then what is true of the same subjects.
+fn spliced(pair: &mut Pair, from: u64, extra: &[(usize, usize, Option<State>)]) {
+    let mut step = pair.upstream.step(from, from + 1, pair.boot);
+    let truth = pair.upstream.history[usize::try_from(from).unwrap()].clone();
+    let mut front = Vec::new();
+    for (agent, version, state) in extra {
+        let removed = Change::Remove(AGENTS[*agent].parse().unwrap(), VERSIONS[*version].parse().unwrap());
+        let change = match state {
+            Some(state) => Change::Upsert(record(AGENTS[*agent], VERSIONS[*version], *state)),
+            None => removed.clone(),
+        };
+        let back = truth.get(&change.subject()).cloned().unwrap_or(removed);
+        front.extend([change, back].map(|change| ostiary_admission::wire::entry_bytes(&change)));
+    }
+    step.entries.splice(0..0, front);
+    pair.take(Message::Delta(step));
 }
 
 fn truth_allows(pair: &Pair, agent: &str, version: &str) -> bool {
