@@ -121,44 +121,22 @@ pub fn onward(version: &Version) -> Option<String> {
 
 fn ended(known: &Known<'_>) -> Vec<CauseView> {
     let version = known.version;
-    let plain = |code: &str, what: String, remedy: &str, command: Option<String>| {
-        vec![CauseView {
-            kind: "order".to_owned(),
-            gate: None,
-            code: code.to_owned(),
-            what,
-            remedy: remedy.to_owned(),
-            command,
-        }]
-    };
     match &version.state {
         State::Rejected { cause: Rejection::Gate { gate, reasons, .. }, .. } => reasons
             .as_slice()
             .iter()
             .map(|reason| CauseView { command: Some(submit(version)), ..of(version, *gate, reason) })
             .collect(),
-        State::Rejected { cause: Rejection::Withdrawal { who, reason }, .. } => plain(
-            "WITHDRAWN",
-            format!("{who} took it back: {reason}"),
-            "submit it again when it is ready",
-            Some(submit(version)),
-        ),
-        State::Quarantined { reason, by, .. } => plain(
-            "QUARANTINED",
-            format!("{by} took it off the road: {reason}"),
-            if released(known) {
-                "people consented to the release: ask for it, and fresh runs must pass"
-            } else {
-                "correct it; then somebody who did not submit it approves the release, and fresh runs must pass"
-            },
-            Some(if released(known) {
-                command(version, "version release", "--reason \"…\"")
-            } else {
-                command(version, "approve", "--edge release --reason \"…\"")
-            }),
-        ),
+        State::Rejected { cause: Rejection::Withdrawal { who, reason }, .. } => {
+            let what = format!("{who} took it back: {reason}");
+            vec![order("WITHDRAWN", what, "submit it again when it is ready", submit(version))]
+        }
+        State::Quarantined { reason, by, .. } => {
+            vec![quarantined(known, format!("{by} took it off the road: {reason}"))]
+        }
         State::Deprecated { reason, by, .. } => {
-            plain("DEPRECATED", format!("{by} retired it: {reason}"), "submit another version", Some(submit(version)))
+            let what = format!("{by} retired it: {reason}");
+            vec![order("DEPRECATED", what, "submit another version", submit(version))]
         }
         State::Draft
         | State::StaticValidated { .. }
@@ -168,6 +146,25 @@ fn ended(known: &Known<'_>) -> Vec<CauseView> {
         | State::Canary { .. }
         | State::Active { .. } => Vec::new(),
     }
+}
+
+/// The way out of quarantine: people's consent first, then the release.
+fn quarantined(known: &Known<'_>, what: String) -> CauseView {
+    let released = known.consents.get(&Edge::Release).is_some_and(|consent| consent.suffices());
+    let (remedy, next) = if released {
+        let next = command(known.version, "version release", "--reason \"…\"");
+        ("people consented to the release: ask for it, and fresh runs must pass", next)
+    } else {
+        let next = command(known.version, "approve", "--edge release --reason \"…\"");
+        ("correct it; then somebody who did not submit it approves the release, and fresh runs must pass", next)
+    };
+    order("QUARANTINED", what, remedy, next)
+}
+
+/// What somebody decided.
+fn order(code: &str, what: String, remedy: &str, command: String) -> CauseView {
+    let (kind, code, remedy) = ("order".to_owned(), code.to_owned(), remedy.to_owned());
+    CauseView { kind, gate: None, code, what, remedy, command: Some(command) }
 }
 
 fn holds(known: &Known<'_>) -> Vec<CauseView> {
@@ -254,11 +251,6 @@ fn approval(known: &Known<'_>, gate: Gate, edge: Edge, then: &GateReason) -> Cau
     };
     let remedy = "consent was given after the gate was asked: ask for it again".to_owned();
     CauseView { remedy, command: Some(next), ..cause }
-}
-
-/// Whether the people that the policy wants have consented to the release.
-fn released(known: &Known<'_>) -> bool {
-    known.consents.get(&Edge::Release).is_some_and(|consent| consent.suffices())
 }
 
 /// Results that once passed and found nothing any more.
