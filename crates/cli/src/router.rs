@@ -115,9 +115,15 @@ impl Router {
         }
         let answered = self.client.check_admission(request).await;
         let answer = answered.map_err(|status| {
+            let hint = match status.code() {
+                tonic::Code::Unauthenticated => {
+                    "give a token with --token-file, or in OSTIARY_TOKEN; a router denies now"
+                }
+                _ => "a router denies in this case",
+            };
             CliError::could_not_run(format!("the control plane could not decide: {}", status.message()))
                 .code(format!("{:?}", status.code()))
-                .hint("a router denies in this case")
+                .hint(hint)
         })?;
         Ok(Answer::of(answer.get_ref()))
     }

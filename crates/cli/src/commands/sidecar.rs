@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::evidence::trusted_keys;
 use crate::{
-    console::Console,
+    console::{Console, counted},
     error::CliError,
     exit::Exit,
     sidecar::{Answers, Place, Relay, Socket, Upstream, doubts, serve_grpc, serve_http},
@@ -61,6 +61,10 @@ pub(crate) struct Sidecar {
 /// A copy comes in milliseconds when nothing is wrong; only then it is worth finding out what is.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
+/// Where the keys come from.
+const KEYS: &str =
+    "save the control plane's /.well-known/ostiary-keys.json, over a way that you trust, and give it with --trust";
+
 /// How long a stopping sidecar waits for what is under way.
 const STOPPING: Duration = Duration::from_secs(5);
 
@@ -70,7 +74,7 @@ impl Sidecar {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         let scope: ViewScope = self.scope.parse().map_err(|e| CliError::usage(format!("{e}")))?;
         self.refuse_strangers()?;
-        let trust = trusted_keys(&self.trust)?;
+        let trust = trusted_keys(&self.trust).map_err(|e| e.hint(KEYS))?;
         let endpoint = self.endpoint()?;
         let token = self.token()?;
         let upstream = Upstream::new(&endpoint, &token, scope.clone())
@@ -79,7 +83,10 @@ impl Sidecar {
         let relay = Arc::new(Relay::new(scope.clone()));
         let config = self.router(endpoint, token, trust.clone(), (&scope, &relay));
         let router = Router::connect(config).await;
-        let router = router.map_err(|e| CliError::because("the router did not start", &e))?;
+        let router = router.map_err(|e| {
+            CliError::because("the router did not start", &e)
+                .hint("--trust needs at least one key, and --state-dir a directory that can be written")
+        })?;
         relay.clock().follow(router.clone());
         let stop = CancellationToken::new();
         let tasks = TaskTracker::new();
@@ -111,7 +118,7 @@ impl Sidecar {
     }
 
     fn endpoint(&self) -> Result<Endpoint, CliError> {
-        let hint = "give the address of a gRPC API, like http://127.0.0.1:8421";
+        let hint = "give the address of a gRPC API, like http://127.0.0.1:8421; it does not speak TLS";
         if !self.control_plane.starts_with("http://") {
             return Err(CliError::usage(format!("`{}` is not spoken to", self.control_plane)).hint(hint));
         }
@@ -189,8 +196,8 @@ fn announce(console: Console, router: &Router, (grpc, http): &(Place, Place)) {
         console.line(format!("HTTP  {http}"));
         for scope in &status.scopes {
             let state = if scope.alive { "ready" } else { "denies until a verified copy comes" };
-            console
-                .line(format!("`{}` at revision {}, {} versions: {state}", scope.scope, scope.applied, scope.versions));
+            let versions = counted(scope.versions, "version");
+            console.line(format!("`{}` at revision {}, {versions}: {state}", scope.scope, scope.applied));
         }
     });
 }

@@ -21,7 +21,10 @@ pub(crate) async fn doubts(upstream: &Upstream, url: &str, scope: &ViewScope, tr
         Code::PermissionDenied => {
             error.hint("watch a namespace that the token is for with --scope, or use a router's token for all of them")
         }
-        Code::Unimplemented => error.hint("the address must be that of a control plane's gRPC API, or of a sidecar"),
+        // the second is what an HTTP API's answer looks like
+        Code::Unimplemented | Code::Internal => {
+            error.hint("the address must be that of a control plane's gRPC API (port 8421, not 8420), or of a sidecar")
+        }
         Code::Unavailable => error.hint("start the control plane, or give the address of its gRPC API"),
         _ => error,
     })

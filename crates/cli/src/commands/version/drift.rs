@@ -19,9 +19,12 @@ pub(super) async fn reports(console: Console, which: &Which) -> Result<Exit, Cli
                 word(&look["next_look"])
             ));
         }
-        let reports = told["reports"].as_array().into_iter().flatten();
+        let reports = told["reports"].as_array().map_or(&[][..], Vec::as_slice);
+        if reports.is_empty() {
+            return console.line("no router reported anything");
+        }
         let names = ["taken_at", "reporter", "kind", "finding", "observed_digest", "count", "action", "conclusion"];
-        console.table(&names, reports.map(|report| names.map(|name| word(&report[name]))));
+        console.table(&names, reports.iter().map(|report| names.map(|name| word(&report[name]))));
     });
     Ok(Exit::Done)
 }
@@ -37,6 +40,9 @@ pub(super) async fn outcomes(
     console.result(&sums, |console, sums| {
         let consumers = sums["consumers"].as_array().into_iter().flatten();
         let lines: Vec<[String; 4]> = consumers.flat_map(lines).collect();
+        if lines.is_empty() {
+            return console.line(format!("no router reported anything since {}", word(&sums["since"])));
+        }
         console.line(format!("since {}", word(&sums["since"])));
         console.table(&["consumer", "signal", "code", "count"], lines);
     });
