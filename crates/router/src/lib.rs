@@ -30,7 +30,10 @@ pub use dispatch::{Dispatch, Question, Revoked};
 pub use downstream::{Downstream, RelayedHead};
 pub use layer::{Admission, AdmissionLayer, Ask, Checked, Severed};
 pub use ostiary_admission::{Decision, DecisionReason, Observed, Outcome, Query, ViewScope};
-pub use ostiary_canon::{Digest, Revision, dsse::Keyring};
+pub use ostiary_canon::{
+    Digest, Revision,
+    dsse::{Jwks, Keyring},
+};
 pub use ports::{Entropy, Ports, System, Time};
 pub use router::{Choice, CouldNotDecide, Refusal, Router};
 pub use signal::{Signal, Subject};
