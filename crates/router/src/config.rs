@@ -72,8 +72,8 @@ pub enum ConfigError {
     /// Nobody could sign.
     #[error("no key is trusted, so no head could ever verify; give the control plane's public keys")]
     NoTrust,
-    /// The name is missing or too long.
-    #[error("the router's id must have 1 to 128 characters")]
+    /// The name is missing, too long, or cannot be shown.
+    #[error("the router's id must have 1 to 128 bytes and no control characters: operators read it")]
     RouterId,
     /// The token cannot stand in a header.
     #[error("the token has characters that no header may carry")]
@@ -131,7 +131,8 @@ impl RouterConfig {
         if self.trust.trusted().next().is_none() {
             return Err(ConfigError::NoTrust);
         }
-        if self.router_id.is_empty() || self.router_id.len() > ROUTER_ID_LIMIT {
+        let id = &self.router_id;
+        if id.is_empty() || id.len() > ROUTER_ID_LIMIT || id.chars().any(char::is_control) {
             return Err(ConfigError::RouterId);
         }
         if self.token.as_ref().is_some_and(|token| token.header().is_none()) {
@@ -178,6 +179,16 @@ impl fmt::Debug for Token {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_router_has_a_name_that_can_be_shown() {
+        let key = ostiary_canon::dsse::SigningKey::from_seed([1; 32]).verifying_key();
+        for (id, good) in [("edge 1", true), ("", false), ("edge\n1", false), (&"x".repeat(129), false)] {
+            let endpoint = Endpoint::from_static("http://127.0.0.1:7443");
+            let config = RouterConfig::new(endpoint, id, Keyring::trusting([key.clone()]));
+            assert_eq!(config.validate().is_ok(), good, "{id:?}");
+        }
+    }
 
     #[test]
     fn answers_are_believed_from_this_machine_and_over_tls() {
