@@ -42,6 +42,8 @@ enum Slot {
 
 /// How long a denial may be repeated: short enough that a version just admitted is not kept waiting.
 const KEEP_DENIAL: i64 = 1_000_000_000;
+/// Questions that are open at once: whoever asks about made-up versions must not make the control plane busy.
+const ASKING: usize = 256;
 /// Questions remembered at once; more are asked all the same and not remembered.
 const QUESTIONS: usize = 4_096;
 
@@ -97,6 +99,10 @@ impl Misses {
         }
         if open.len() >= QUESTIONS {
             open.retain(|_, slot| !matches!(slot, Slot::Denied(_, until) if now >= *until));
+        }
+        if self.tasks.len() >= ASKING {
+            let full = Status::resource_exhausted("too many questions are open");
+            return Err(watch::channel(Some(Err(full))).1);
         }
         let (tell, answer) = watch::channel(None);
         if open.len() < QUESTIONS {

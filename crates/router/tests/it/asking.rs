@@ -7,7 +7,7 @@ use ostiary_canon::{
     Revision,
     dsse::{Keyring, SigningKey},
 };
-use ostiary_router::{DecisionReason, Phase, Router, RouterConfig};
+use ostiary_router::{DecisionReason, Endpoint, Phase, Router, RouterConfig};
 
 use crate::plane::{Plane, query, record, until};
 
@@ -105,4 +105,22 @@ async fn an_allow_that_nobody_signed_is_believed_only_where_it_is_known_who_said
         let denial = router.check_or_ask(&query("acme/planner", "9.9.9"), None).await;
         assert_eq!(denial.unwrap().reason, DecisionReason::VersionUnknown, "a denial may come from anybody");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_made_up_versions_opens_a_bounded_number_of_questions() {
+    let plane = Plane::start().await;
+    // It takes connections and never says anything.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Endpoint::from_shared(format!("http://{}", silent.local_addr().unwrap())).unwrap();
+    let config = RouterConfig { endpoint, ask_within: Duration::from_millis(500), ..plane.config() };
+    let router = Router::connect_with(config, plane.ports()).await.unwrap();
+    let names: Vec<String> = (0..2_000).map(|n| format!("{n}.0.0")).collect();
+    let questions =
+        names.iter().map(|version| async { router.check_or_ask(&query("acme/planner", version), None).await });
+    let answers = futures::future::join_all(questions).await;
+    assert!(answers.iter().all(|answer| !answer.as_ref().is_ok_and(ostiary_admission::Decision::allows)));
+    let metrics = router.metrics();
+    let asked = metrics.lines().find_map(|line| line.strip_prefix("ostiary_router_asked_total ")).unwrap();
+    assert!(asked.parse::<u64>().unwrap() <= 256, "{asked}");
 }
