@@ -185,7 +185,7 @@ mod tests {
         let key = ostiary_canon::dsse::SigningKey::from_seed([1; 32]).verifying_key();
         for (id, good) in [("edge 1", true), ("", false), ("edge\n1", false), (&"x".repeat(129), false)] {
             let endpoint = Endpoint::from_static("http://127.0.0.1:7443");
-            let config = RouterConfig::new(endpoint, id, Keyring::trusting([key.clone()]));
+            let config = RouterConfig::new(endpoint, id, Keyring::trusting([key]));
             assert_eq!(config.validate().is_ok(), good, "{id:?}");
         }
     }
