@@ -39,27 +39,28 @@ pub(super) async fn outcomes(
     let sums = which.remote.api()?.get(&format!("{}/outcomes{since}", which.path())).await?;
     console.result(&sums, |console, sums| {
         let consumers = sums["consumers"].as_array().into_iter().flatten();
-        let lines: Vec<[String; 4]> = consumers.flat_map(lines).collect();
+        let lines: Vec<[String; 5]> = consumers.flat_map(lines).collect();
         if lines.is_empty() {
             return console.line(format!("no router reported anything since {}", word(&sums["since"])));
         }
         console.line(format!("since {}", word(&sums["since"])));
-        console.table(&["consumer", "signal", "code", "count"], lines);
+        console.table(&["consumer", "card", "signal", "code", "count"], lines);
     });
     Ok(Exit::Done)
 }
 
 /// A signal with codes is told by code, another one by its sum.
-fn lines(consumer: &Value) -> Vec<[String; 4]> {
+fn lines(consumer: &Value) -> Vec<[String; 5]> {
     let canary = if consumer["canary"] == true { " (canary)" } else { "" };
     let who = format!("{}{canary}", word(&consumer["consumer"]));
+    // enough to tell two cards apart; `--format json` has all of it
+    let card: String = word(&consumer["card_digest"]).chars().take("sha256:".len() + 12).collect();
     let mut lines = Vec::new();
     for (signal, sum) in consumer["signals"].as_object().into_iter().flatten() {
         match consumer["codes"][signal].as_object() {
-            Some(codes) => {
-                lines.extend(codes.iter().map(|(code, n)| [&who, signal, code, &n.to_string()].map(Clone::clone)))
-            }
-            None => lines.push([who.clone(), signal.clone(), String::new(), sum.to_string()]),
+            Some(codes) => lines
+                .extend(codes.iter().map(|(code, n)| [&who, &card, signal, code, &n.to_string()].map(Clone::clone))),
+            None => lines.push([who.clone(), card.clone(), signal.clone(), String::new(), sum.to_string()]),
         }
     }
     lines
