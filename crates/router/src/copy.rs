@@ -111,6 +111,16 @@ impl Copy {
         }
     }
 
+    /// Whether a copy that was read from disk has come as far as `floor`; that holds from then on.
+    pub(crate) fn reaches(&mut self, floor: Option<Floor>) -> bool {
+        let (Some(own), Some(known)) = (&mut self.floor, floor) else { return floor.is_none() };
+        if own.revision == known.revision && own.root == known.root {
+            own.issued_at = own.issued_at.max(known.issued_at);
+            return true;
+        }
+        own.revision > known.revision
+    }
+
     /// Before any echo: judges leases by the machine's own time of day. For a copy from disk.
     pub(crate) fn assume_wall(&mut self, wall: Timestamp, boot: i64) {
         self.time.assume(Bounds::of_wall(wall, boot, self.rules.max_skew));

@@ -60,13 +60,14 @@ pub(crate) struct Surroundings {
     pub(crate) stop: CancellationToken,
 }
 
-/// How often the rules look at the clock: a tenth of what would be noticed.
-const TICK: Duration = Duration::from_millis(100);
+/// How often the rules look at the clock: a fraction of what would be noticed. Leases end without it, at each decision.
+const TICK: Duration = Duration::from_millis(500);
 /// Requests that wait to be sent; acknowledgements are small and the control plane reads them at once.
 const OUTGOING: usize = 64;
-/// An acknowledgement follows within this time, anywhere in it: the acknowledgements of a thousand routers would otherwise
-/// meet the step that is still on its way to most of them, and hold it up.
-const ACKNOWLEDGE_WITHIN_NANOS: u64 = 50_000_000;
+/// An acknowledgement follows after this time, and anywhere within as much again and once more: the acknowledgements of a
+/// thousand routers would otherwise meet the step that is still on its way to most of them, and hold it up.
+const ACKNOWLEDGE_AFTER: Duration = Duration::from_millis(25);
+const ACKNOWLEDGE_SPREAD_NANOS: u64 = 50_000_000;
 /// Bounds of the back-off, before jitter.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -215,8 +216,8 @@ impl Link {
         match &mut self.due {
             Some((due, _)) => *due = revision.max(*due),
             None => {
-                let spread = self.surroundings.ports.entropy.draw() % ACKNOWLEDGE_WITHIN_NANOS;
-                self.due = Some((revision, Box::pin(tokio::time::sleep(Duration::from_nanos(spread)))));
+                let spread = Duration::from_nanos(self.surroundings.ports.entropy.draw() % ACKNOWLEDGE_SPREAD_NANOS);
+                self.due = Some((revision, Box::pin(tokio::time::sleep(ACKNOWLEDGE_AFTER + spread))));
             }
         }
         None
@@ -359,18 +360,25 @@ pub(crate) fn rules(config: &RouterConfig, scope: ostiary_admission::ViewScope) 
     }
 }
 
-/// The copy that the messages on disk make. One that does not verify to its end is left out; its floor stays.
+/// The copy that the messages on disk make. They begin before the floor, so it is judged by where they end: one that does
+/// not verify, or does not reach the floor, is left out; its floor stays.
 fn restored(rules: Rules, found: Found, ports: &Ports) -> Copy {
     let boot = ports.time.boot_nanos();
-    let mut copy = Copy::new(rules.clone(), found.floor);
+    let mut copy = Copy::new(rules.clone(), None);
     copy.assume_wall(ports.time.wall(), boot);
+    let any = !found.messages.is_empty();
     let fault = found.messages.into_iter().find_map(|message| copy.receive(message, boot).end);
     copy.closed();
-    if let Some(fault) = fault {
-        tracing::warn!(scope = %rules.scope, %fault, "the copy on disk does not verify; starting without it");
-        copy = Copy::new(rules, found.floor);
+    if fault.is_none() && copy.reaches(found.floor) {
+        return copy;
     }
-    copy
+    if any {
+        let why = fault.map_or_else(|| "it ends before what was verified".to_owned(), |fault| fault.to_string());
+        tracing::warn!(scope = %rules.scope, why, "the copy on disk cannot be used; starting without it");
+    }
+    let mut empty = Copy::new(rules, found.floor);
+    empty.assume_wall(ports.time.wall(), boot);
+    empty
 }
 
 async fn open(

@@ -47,6 +47,45 @@ async fn the_copy_on_disk_serves_while_its_lease_lives() {
     assert_eq!(reason(&router), DecisionReason::ViewStale);
 }
 
+/// A router that followed some steps after its snapshot, and was stopped; the copy's bytes before and after the steps.
+async fn followed(plane: &Plane, state: &Path) -> (Vec<u8>, Vec<u8>) {
+    plane.set("acme/planner", "1.0.0", State::Active);
+    let router = plane.router_with(config(plane, state)).await;
+    until("the copy is on disk", || state.join("all.copy").exists()).await;
+    let before = fs::read(state.join("all.copy")).unwrap();
+    plane.set("acme/planner", "1.0.0", State::Quarantined);
+    plane.set("acme/planner", "2.0.0", State::Active);
+    let raised = plane.set("acme/planner", "1.0.0", State::Active);
+    assert!(router.reached("acme", raised, PATIENCE).await);
+    until("it is acknowledged", || plane.has_applied(raised)).await;
+    plane.cut();
+    router.stop().await;
+    (before, fs::read(state.join("all.copy")).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_followed_steps_serves_from_disk() {
+    let (plane, state) = (Plane::start().await, tempfile::tempdir().unwrap());
+    followed(&plane, state.path()).await;
+    plane.time.advance(10);
+    let router = started(config(&plane, state.path()), &plane).await;
+    assert_eq!(reason(&router), DecisionReason::Allowed);
+    plane.time.advance(5);
+    assert_eq!(reason(&router), DecisionReason::ViewStale);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_that_ends_before_what_was_verified_is_not_served() {
+    let (plane, state) = (Plane::start().await, tempfile::tempdir().unwrap());
+    let (before, after) = followed(&plane, state.path()).await;
+    assert!(before.len() < after.len() && after.starts_with(&before), "steps are added at the end");
+    fs::write(state.path().join("all.copy"), before).unwrap();
+    let router = started(config(&plane, state.path()), &plane).await;
+    assert_eq!(reason(&router), DecisionReason::ViewStale);
+    plane.mend();
+    until("it is in step", || reason(&router) == DecisionReason::Allowed).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expired_copy_on_disk_denies_and_is_resumed_from() {
     let (plane, state) = (Plane::start().await, tempfile::tempdir().unwrap());
