@@ -6,6 +6,8 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
+use ostiary_admission::View as _;
+use ostiary_canon::Revision;
 use ostiary_domain::{ReplicaId, Store, StoreError, grants::Given};
 use ostiary_pdp::Hub;
 
@@ -65,6 +67,18 @@ impl Granted {
         let given = self.given();
         self.store.put_grants(given.clone()).await?;
         Ok(given)
+    }
+
+    /// Writes the last row of a server that gives out nothing any more: all of it ends with its lease, whatever is published
+    /// later. Without it others wait for this server at each revision as for one that is cut off.
+    ///
+    /// # Errors
+    /// When the database does not take it.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let until = self.hub.index().freshness().lease_until.max(Timestamp::UNIX_EPOCH);
+        let (applied, view) = (Revision(u64::MAX), Revision(u64::MAX));
+        let given = Given { applied, applied_until: until, view, view_until: until, pending: 0, ..self.given() };
+        self.store.put_grants(given).await
     }
 
     /// Keeps the row in step until dropped.

@@ -343,8 +343,15 @@ impl Running {
     /// Stops: finishes what is under way, gives runs back, closes the database.
     pub async fn shutdown(self) {
         let Self { app, tasks, database, .. } = self;
-        if !tasks.shut_down(PATIENCE).await {
+        let stopped = tasks.shut_down(PATIENCE).await;
+        if !stopped {
             tracing::warn!("some tasks did not stop in time");
+        }
+        // Only who surely gives out nothing any more may say so.
+        if stopped && !matches!(tokio::time::timeout(CLOSING, app.granted.close()).await, Ok(Ok(()))) {
+            tracing::warn!(
+                "other servers could not be told that this one is gone; proofs take a lease longer for a while"
+            );
         }
         // The next start begins with what this one knew.
         if tokio::time::timeout(KEEPING, app.keeper.keep()).await.is_err() {

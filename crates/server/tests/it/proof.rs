@@ -197,6 +197,20 @@ async fn a_dead_server_is_waited_for_by_time_alone() {
 }
 
 #[tokio::test]
+async fn a_stopped_server_is_waited_for_until_its_leases_end_and_never_again() {
+    let (app, second, _dir) = pair().await;
+    let frozen = watch(&app, &second, "far").await;
+    frozen.acknowledge(frozen.index.revision()).await;
+    second.shutdown().await;
+    let revision = quarantine(&app).await;
+    assert_eq!(applied(&app, revision, 0).await["proved"], false, "the router may decide until its lease ends");
+    app.advance(LEASE + SignedDuration::from_secs(3)).await;
+    assert_eq!(applied(&app, revision, 0).await["proved"], true);
+    let later = app.act("deprecate").await["revision"].as_u64().expect("a token");
+    assert_eq!(applied(&app, later, 0).await["proved"], true, "nothing of the stopped server is left");
+}
+
+#[tokio::test]
 async fn a_server_without_its_database_extends_no_lease() {
     let app = TestApp::start().await;
     app.activate().await;
