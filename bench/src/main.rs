@@ -21,6 +21,10 @@ mod watch;
 
 use std::process::ExitCode;
 
+/// As the program that is shipped.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     cli::run().await

@@ -7,6 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
+use tokio::task::JoinSet;
 
 use crate::{
     child::Server,
@@ -167,12 +168,16 @@ impl Side {
         let judged = self.name != ECHO;
         let mut quiet = self.clients.run(&questions, judged, shape).await?;
         let clients = self.clients.clone();
-        let during = tokio::spawn(async move { clients.run(&questions, judged, shape).await });
-        while !during.is_finished() {
+        let mut asking = JoinSet::new();
+        asking.spawn(async move { clients.run(&questions, judged, shape).await });
+        let asked = loop {
+            if let Some(asked) = asking.try_join_next() {
+                break asked;
+            }
             self.step().await?;
             tokio::time::sleep(SHORT_PAUSE).await;
-        }
-        let mut during: Load = during.await??;
+        };
+        let mut during: Load = asked.context("the asker ended")??;
         Ok(during.p99_us() / quiet.p99_us())
     }
 }

@@ -11,7 +11,7 @@ mod writer;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicI64, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
 };
 
 use arc_swap::ArcSwap;
@@ -43,6 +43,11 @@ pub trait View {
     /// The enforcement of a namespace; `enforce` where none is set.
     fn enforcement(&self, namespace: &str) -> Enforcement;
 
+    /// The enforcement that a question falls under.
+    fn enforcement_of(&self, query: &Query<'_>) -> Enforcement {
+        self.enforcement(query.namespace())
+    }
+
     /// Hands the record of a version to `read`, without copying it.
     fn read<R>(&self, agent: &str, version: &str, read: impl FnOnce(Option<&AdmissionRecord>) -> R) -> R;
 
@@ -50,7 +55,7 @@ pub trait View {
     fn check(&self, query: &Query<'_>, at_least: Option<Revision>, now: Timestamp) -> Decision {
         // Read before the record: a view that grows in between is only fresher than it says.
         let freshness = Freshness { at_least, ..self.freshness() };
-        let enforcement = self.enforcement(query.namespace());
+        let enforcement = self.enforcement_of(query);
         self.read(query.agent, query.version, |record| decide_dispatch(query, record, enforcement, &freshness, now))
     }
 }
@@ -96,6 +101,8 @@ pub enum PublishError {
 pub struct Index {
     shards: Box<[ArcSwap<Shard>]>,
     enforcement: ArcSwap<HashMap<Box<str>, Enforcement>>,
+    /// Whether any namespace is not simply enforced: seldom, and then nothing is looked up.
+    softened: AtomicBool,
     hasher: DefaultHashBuilder,
     revision: AtomicU64,
     /// Milliseconds since the epoch, rounded down.
@@ -114,6 +121,7 @@ impl Index {
         Self {
             shards: (0..SHARDS).map(|_| ArcSwap::new(Arc::clone(&empty))).collect(),
             enforcement: ArcSwap::default(),
+            softened: AtomicBool::new(false),
             hasher: DefaultHashBuilder::default(),
             revision: AtomicU64::new(0),
             lease_until: AtomicI64::new(i64::MIN),
@@ -180,7 +188,7 @@ impl Index {
         let published = Published { shards: touched.len(), records: touched.values().map(Shard::len).sum() };
         let _turn = self.turns.begin();
         if let Some(modes) = enforcement {
-            self.enforcement.store(Arc::new(modes));
+            self.set_modes(modes);
         }
         for (at, shard) in touched {
             self.shards[at].store(Arc::new(shard));
@@ -250,7 +258,7 @@ impl Index {
         }
         writer.len = len;
         let _turn = self.turns.begin();
-        self.enforcement.store(Arc::new(modes));
+        self.set_modes(modes);
         for (slot, shard) in self.shards.iter().zip(shards) {
             slot.store(Arc::new(shard));
         }
@@ -361,6 +369,18 @@ impl Index {
         touched.entry(at).or_insert_with(|| (**self.shards[at].load()).clone())
     }
 
+    /// Whoever reads in between takes the stricter of both.
+    fn set_modes(&self, modes: HashMap<Box<str>, Enforcement>) {
+        let softened = modes.values().any(|mode| *mode != Enforcement::Enforce);
+        if !softened {
+            self.softened.store(false, Ordering::Release);
+        }
+        self.enforcement.store(Arc::new(modes));
+        if softened {
+            self.softened.store(true, Ordering::Release);
+        }
+    }
+
     fn shard_of(&self, agent: &str) -> usize {
         shard::agent_hash(&self.hasher, agent) as usize % SHARDS
     }
@@ -380,6 +400,10 @@ impl View for Index {
             lease_until: Timestamp::from_millisecond(lease).unwrap_or(Timestamp::MIN),
             at_least: None,
         }
+    }
+
+    fn enforcement_of(&self, query: &Query<'_>) -> Enforcement {
+        if self.softened.load(Ordering::Acquire) { self.enforcement(query.namespace()) } else { Enforcement::Enforce }
     }
 
     fn enforcement(&self, namespace: &str) -> Enforcement {

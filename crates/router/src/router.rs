@@ -309,7 +309,7 @@ impl Router {
 
     fn decide(&self, query: &Query<'_>, at_least: Option<Revision>) -> Decision {
         let boot = self.0.ports.time.boot_nanos();
-        match self.view_of(query.namespace()) {
+        match self.view_for(query) {
             Some(view) => view.held().check(query, at_least, boot),
             None => Decision::forbidden(Revision(0), self.0.ports.time.wall()),
         }
@@ -337,6 +337,14 @@ impl Router {
         let consumer = query.consumer.unwrap_or_default();
         let subject = Subject { agent: query.agent, version: query.version, consumer, canary: false, card_digest };
         self.report_outcome(&subject, Signal::Denied(decision.reason));
+    }
+
+    /// As `view_of`; a router of everything need not look at the namespace.
+    fn view_for(&self, query: &Query<'_>) -> Option<&Arc<ScopeView>> {
+        match &*self.0.views {
+            [only] if only.scope == ViewScope::All => Some(only),
+            _ => self.view_of(query.namespace()),
+        }
     }
 
     fn view_of(&self, namespace: &str) -> Option<&Arc<ScopeView>> {

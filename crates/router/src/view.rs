@@ -134,7 +134,7 @@ impl Held {
         }
         // Only what a head signs counts as reached: an unsigned step could name any revision.
         let freshness = Freshness { revision: self.verified, lease_until, at_least };
-        let enforcement = self.index.enforcement(query.namespace());
+        let enforcement = self.index.enforcement_of(query);
         self.index.read(query.agent, query.version, |record| {
             // The late end is the strict one for all that ends; evidence that has yet to begin is judged by the early end.
             let now = if is_young(record, latest) { Self::strict_start(record, clock, boot) } else { latest };
