@@ -90,7 +90,7 @@ pub async fn run(ostiary: &Path, plan: &Plan) -> Result<Report> {
 async fn leave(data: &Path, versions: usize) -> Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ids = Arc::new(EntropyIds::new(Arc::clone(&clock), Arc::new(SystemEntropy)));
-    let store = SqliteStore::open(&data.join("ostiary.sqlite"), StorePorts::new(Arc::clone(&clock), ids)).await?;
+    let store = SqliteStore::open(&data.join("ostiary.db"), StorePorts::new(Arc::clone(&clock), ids)).await?;
     let (revision, audit) = store.audit_head().await?;
     let pem = std::fs::read_to_string(data.join("signing-key.pem")).context("failed to read the server's key")?;
     let key = SigningKey::from_pkcs8_pem(&pem).context("failed to understand the server's key")?;
