@@ -49,7 +49,7 @@ pub struct Goal {
     pub name: String,
     /// What was measured.
     pub value: f64,
-    /// What it may be at most.
+    /// What it may be at most; infinite where it is only told.
     pub limit: f64,
 }
 
@@ -118,7 +118,13 @@ impl fmt::Display for Report {
             )?;
         }
         for goal in &self.goals {
-            writeln!(f, "{}: {:.2}, at most {:.2}  {}", goal.name, goal.value, goal.limit, verdict(goal.ok()))?;
+            match goal.limit.is_finite() {
+                true => {
+                    writeln!(f, "{}: {:.2}, at most {:.2}  {}", goal.name, goal.value, goal.limit, verdict(goal.ok()))?
+                }
+                // Told and not judged: no verdict that could not have been another.
+                false => writeln!(f, "{}: {:.2}", goal.name, goal.value)?,
+            }
         }
         Ok(())
     }

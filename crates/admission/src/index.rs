@@ -23,42 +23,17 @@ use ostiary_canon::{AgentId, Digest, Revision, VersionLabel};
 pub use self::frozen::Frozen;
 use self::{shard::Shard, turns::Turns, writer::Writer};
 use crate::{
-    decide::{Decision, decide_dispatch},
     mode::{Enforcement, Freshness},
     query::Query,
     record::AdmissionRecord,
     subject::Subject,
+    view::View,
     wire::{Sent, entry_bytes, leaf, record_bytes},
 };
 
 /// How many shards there are. At a million versions each holds about 250 records: copying one takes microseconds, and
 /// an empty index costs 64 KiB.
 const SHARDS: usize = 4096;
-
-/// A view of what is admitted, as server and router have it.
-pub trait View {
-    /// Up to which revision the view is complete, and until when it may be decided on.
-    fn freshness(&self) -> Freshness;
-
-    /// The enforcement of a namespace; `enforce` where none is set.
-    fn enforcement(&self, namespace: &str) -> Enforcement;
-
-    /// The enforcement that a question falls under.
-    fn enforcement_of(&self, query: &Query<'_>) -> Enforcement {
-        self.enforcement(query.namespace())
-    }
-
-    /// Hands the record of a version to `read`, without copying it.
-    fn read<R>(&self, agent: &str, version: &str, read: impl FnOnce(Option<&AdmissionRecord>) -> R) -> R;
-
-    /// Decides one dispatch on this view.
-    fn check(&self, query: &Query<'_>, at_least: Option<Revision>, now: Timestamp) -> Decision {
-        // Read before the record: a view that grows in between is only fresher than it says.
-        let freshness = Freshness { at_least, ..self.freshness() };
-        let enforcement = self.enforcement_of(query);
-        self.read(query.agent, query.version, |record| decide_dispatch(query, record, enforcement, &freshness, now))
-    }
-}
 
 /// One change of what is admitted.
 #[expect(

@@ -19,12 +19,13 @@ mod record;
 mod resolve;
 mod subject;
 mod tree;
+mod view;
 pub mod wire;
 
 pub use cohort::in_cohort;
 pub use decide::{Decision, Outcome, decide_dispatch, explain_dispatch};
 pub use head::{HEAD_LIMIT, HEAD_PAYLOAD_TYPE, Head, HeadError, UnknownScope, VerifiedHead, ViewScope};
-pub use index::{Change, Frozen, Index, PublishError, Published, View};
+pub use index::{Change, Frozen, Index, PublishError, Published};
 pub use lowers::{lowers, lowers_enforcement};
 pub use mode::{Enforcement, Freshness, Mode};
 pub use ostiary_canon::intoto::AdmissionClass;
@@ -36,3 +37,4 @@ pub use record::{
 pub use resolve::{Resolved, resolve};
 pub use subject::{SHARDS, ShardNumber, Subject};
 pub use tree::{LostStep, Tree};
+pub use view::View;

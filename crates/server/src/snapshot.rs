@@ -224,24 +224,4 @@ mod tests {
         revoked.revoke(SigningKey::from_seed([3; 32]).verifying_key(), Timestamp::UNIX_EPOCH);
         assert!(matches!(open(&path, &revoked), Err(SnapshotError::Signature(DsseError::Revoked { .. }))));
     }
-
-    /// `cargo test --release -p ostiary-server --lib -- --ignored --nocapture is_measured`
-    #[test]
-    #[ignore = "a measurement: run it alone, in a release build"]
-    #[expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a measurement")]
-    fn filling_is_measured() {
-        for versions in [100_000, 1_000_000] {
-            let began = std::time::Instant::now();
-            let (_dir, path, keys, index) = written(versions);
-            drop(index);
-            let bytes = std::fs::metadata(&path).expect("there").len();
-            println!("{versions}: made and written in {:?}, {bytes} bytes", began.elapsed());
-            for _ in 0..3 {
-                let began = std::time::Instant::now();
-                let read = fill(open(&path, &keys).expect("ours").expect("there")).expect("whole");
-                println!("{versions}: read and verified in {:?}", began.elapsed());
-                assert_eq!(read.len() as u64, versions);
-            }
-        }
-    }
 }
