@@ -7,49 +7,33 @@ with `--rest-url`, and gRPC with `--grpc-port` and `--grpc-url`.
 
 The SDK's gRPC server does not look at the protocol version of a request, so that the agent does;
 `--any-grpc-version` leaves it to the SDK.
+
+With `--push` it tells of changes of a task where it is asked to, and refuses addresses of its own network, except below
+the `--push-to` that its operator names. What messages it understands is in `count_words.py`.
 """
 
 import argparse
 import asyncio
 import json
 
+import httpx
 import jwt
 import requests
 import uvicorn
 from a2a.auth.user import User
-from a2a.helpers import new_data_part, new_task_from_user_message
-from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
+from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore, InMemoryTaskStore
 from a2a.types import AgentCard
 from a2a.utils.errors import VersionNotSupportedError
+from a2a.utils.push_url_validator import validate_push_notification_url
+from count_words import CountWords
 from google.protobuf.json_format import ParseDict
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
-
-
-class CountWords(AgentExecutor):
-    """Answers each message with one JSON artifact: words and characters."""
-
-    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        task = context.current_task or new_task_from_user_message(context.message)
-        if context.current_task is None:
-            await event_queue.enqueue_event(task)
-        updater = TaskUpdater(event_queue, task.id, task.context_id)
-        await updater.start_work()
-        text = context.get_user_input()
-        counts = {"words": len(text.split()), "characters": len(text)}
-        await updater.add_artifact([new_data_part(counts, media_type="application/json")], name="counts")
-        await updater.complete()
-
-    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
-        await updater.cancel()
 
 
 class FileKeys:
@@ -177,7 +161,18 @@ def refuse(_request, error):
     return JSONResponse({"error": str(error)}, status_code=401, headers={"www-authenticate": "Bearer"})
 
 
-def card(interfaces, protected):
+def push_parts(receivers):
+    """The handler's arguments for push notifications, refusing private addresses except the operator's receivers."""
+
+    async def acceptable(url):
+        return any(url.startswith(receiver) for receiver in receivers) or await validate_push_notification_url(url)
+
+    store = InMemoryPushNotificationConfigStore()
+    sender = BasePushNotificationSender(httpx.AsyncClient(timeout=10), store, push_url_validator=acceptable)
+    return {"push_config_store": store, "push_sender": sender, "push_url_validator": acceptable}
+
+
+def card(interfaces, protected, push):
     declared = {
         "name": "Text statistics",
         "description": "Counts the words and characters of a text.",
@@ -185,7 +180,7 @@ def card(interfaces, protected):
         "supportedInterfaces": [
             {"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for binding, url in interfaces if url
         ],
-        "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": push, "extendedAgentCard": False},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["application/json"],
         "skills": [
@@ -216,15 +211,21 @@ def main():
     arguments.add_argument("--grpc-port", type=int, help="the port of gRPC; without it there is none")
     arguments.add_argument("--grpc-url", help="the address of gRPC that the card declares")
     arguments.add_argument("--any-grpc-version", action="store_true", help="do not look at versions over gRPC")
+    arguments.add_argument("--push", action="store_true", help="send push notifications")
+    arguments.add_argument("--push-to", action="append", default=[], help="a receiver's URL that may be private")
     asyncio.run(serve(arguments.parse_args()))
 
 
 async def serve(options):
     json_rpc = options.public_url or f"http://127.0.0.1:{options.port}/rpc"
     interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
-    agent_card = card(interfaces, options.jwks is not None or options.discover)
+    agent_card = card(interfaces, options.jwks is not None or options.discover, options.push)
     handler = DefaultRequestHandler(
-        agent_executor=CountWords(), task_store=InMemoryTaskStore(), agent_card=agent_card, validate_input_modes=True
+        agent_executor=CountWords(),
+        task_store=InMemoryTaskStore(),
+        agent_card=agent_card,
+        validate_input_modes=True,
+        **(push_parts(options.push_to) if options.push else {}),
     )
     middleware, backend = [], None
     keys = DiscoveredKeys(options.issuer) if options.discover else None
