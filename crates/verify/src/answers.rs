@@ -22,10 +22,10 @@ pub(crate) struct Answered<'a> {
 
 /// All exchanges of the check's recordings, in order.
 pub(crate) fn all<'a>(facts: &Facts<'a>) -> Vec<Answered<'a>> {
-    let binding = binding(facts);
     let read = |(tape, exchange): (Tape<'a>, ExchangeView<'a>)| {
+        let binding = binding_of(facts, tape);
         let reply = codec::read(&binding, &exchange).ok()?;
-        Some(Answered { tape, exchange, reply, binding: binding.clone() })
+        Some(Answered { tape, exchange, reply, binding })
     };
     facts.exchanges().into_iter().filter_map(read).collect()
 }
@@ -43,6 +43,13 @@ pub(crate) fn asking<'a>(facts: &Facts<'a>, operation: &str) -> Vec<Answered<'a>
 /// The binding of the judged profile.
 pub(crate) fn binding(facts: &Facts<'_>) -> Binding {
     let interface = facts.profile().and_then(|p| facts.discovered().interface(p));
+    interface.map_or(Binding::JsonRpc, |i| Binding::parse(&i.binding))
+}
+
+/// The binding that a recording was driven over.
+fn binding_of(facts: &Facts<'_>, tape: Tape<'_>) -> Binding {
+    let profile = tape.recording.axes.profile.as_deref().and_then(|p| p.parse().ok());
+    let interface = profile.as_ref().and_then(|p| facts.discovered().interface(p));
     interface.map_or(Binding::JsonRpc, |i| Binding::parse(&i.binding))
 }
 

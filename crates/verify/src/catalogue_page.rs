@@ -119,6 +119,7 @@ fn reads(spec: &CheckSpec) -> String {
         Reads::Declarations => "declarations".to_owned(),
         Reads::Each(ids) => list(ids, " and "),
         Reads::Any(ids) => list(ids, " or "),
+        Reads::AcrossProfiles(ids) => format!("{}, of all profiles together", list(ids, " or ")),
         Reads::Everything => "everything".to_owned(),
     }
 }

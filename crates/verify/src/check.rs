@@ -40,6 +40,8 @@ pub enum Reads {
     Each(&'static [&'static str]),
     /// At least one of these scenarios must have been driven for the profile.
     Any(&'static [&'static str]),
+    /// At least one of these scenarios must have been driven; judged once for all profiles together, bound to none.
+    AcrossProfiles(&'static [&'static str]),
     /// Whatever was driven for the profile, at least one recording.
     Everything,
 }
@@ -76,7 +78,7 @@ impl Reads {
     #[must_use]
     pub const fn scenarios(self) -> &'static [&'static str] {
         match self {
-            Self::Each(ids) | Self::Any(ids) => ids,
+            Self::Each(ids) | Self::Any(ids) | Self::AcrossProfiles(ids) => ids,
             Self::Declarations | Self::Everything => &[],
         }
     }

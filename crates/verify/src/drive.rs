@@ -7,7 +7,7 @@ use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
     EnvironmentFacts, Gate, Monotonic, NotRun, ReasonCode, Recording, Run, RunEvent, RunSink, Tape,
-    ports::{BoxFuture, CouldNotRun, Fetch, Identity, Observer, States, Timer, Transport},
+    ports::{Authority, BoxFuture, CouldNotRun, Faults, Fetch, Identity, Inbox, Observer, States, Timer, Transport},
     run::RUN_FORMAT,
 };
 
@@ -30,6 +30,12 @@ pub struct Ports {
     pub identity: Arc<dyn Identity>,
     /// Sets provider states up, where the environment has an endpoint for it.
     pub states: Option<Arc<dyn States>>,
+    /// Rules over those credentials, where the harness signs them.
+    pub authority: Option<Arc<dyn Authority>>,
+    /// Receives push notifications, where the environment has a receiver.
+    pub inbox: Option<Arc<dyn Inbox>>,
+    /// What can disturb, by the places it stands at.
+    pub faults: Vec<Arc<dyn Faults>>,
     /// What watches effects.
     pub observers: Vec<Arc<dyn Observer>>,
     /// Waits.

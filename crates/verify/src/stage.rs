@@ -7,7 +7,7 @@ use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
     ActorId, Axes, End, EnvironmentFacts, ExchangeId, Kind, ReasonCode, Source, Tape,
-    ports::{Abort, Actor, CouldNotRun, Deadline, Limits, Next, Outbound},
+    ports::{Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Limits, Next, Observer, Outbound},
 };
 use serde_json::Value;
 
@@ -281,6 +281,28 @@ impl Stage<'_> {
         }
         self.tape.push(Source::Script, Kind::State { name: name.into(), failure });
         outcome
+    }
+
+    /// What receives push notifications; `None` = the environment has no receiver.
+    #[must_use]
+    pub fn inbox(&self) -> Option<&dyn Inbox> {
+        self.ports.inbox.as_deref()
+    }
+
+    /// Who rules over the subjects' credentials; `None` = they are not ours.
+    #[must_use]
+    pub fn authority(&self) -> Option<&dyn Authority> {
+        self.ports.authority.as_deref()
+    }
+
+    /// What can disturb, by the places it stands at.
+    pub fn faults(&self) -> impl Iterator<Item = &dyn Faults> {
+        self.ports.faults.iter().map(AsRef::as_ref)
+    }
+
+    /// What watches effects.
+    pub fn observers(&self) -> impl Iterator<Item = &dyn Observer> {
+        self.ports.observers.iter().map(AsRef::as_ref)
     }
 
     /// Waits on the tape's clock; for what the contract measures in time, never to paper over a race.

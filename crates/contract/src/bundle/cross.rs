@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     decode::{Located, did_you_mean},
-    file::case::When,
+    file::{case::When, skill::LeadsTo},
     problem::{Code, Problem},
 };
 
@@ -27,6 +27,7 @@ pub(super) fn check(parts: &mut Parts) {
     declared(parts, &mut found);
     names(parts, &mut found);
     card_skills(parts, &mut found);
+    examples(parts, &mut found);
     operations(parts, &mut found);
     cases(parts, &mut found);
     authorization(parts, &mut found);
@@ -93,6 +94,17 @@ fn unknown(file: &str, code: Code, name: &Located<String>, known: Option<&Vec<&s
     let known = known.filter(|k| !k.contains(&name.as_str()))?;
     let message = format!("`{}` is no {what}", crate::yaml::clip(name));
     Some(Problem::new(file, code, message).at(name.at).hint(did_you_mean(name, known)))
+}
+
+/// An answer is for a task that waits for one.
+fn examples(parts: &Parts, found: &mut Vec<Problem>) {
+    for example in parts.skills.iter().flat_map(|s| &s.examples) {
+        if let Some(answer) = example.answer_fixture.as_ref().filter(|_| example.leads_to != LeadsTo::InputRequired) {
+            let message = format!("the example leads to `{}`, where no answer is waited for", example.leads_to);
+            let problem = Problem::new("skills.yaml", Code::Contradiction, message).at(answer.at);
+            found.push(problem.hint("write `leads_to: input_required`, or drop `answer_fixture`"));
+        }
+    }
 }
 
 /// Skill contracts against the card's skills and their modes (C-05).

@@ -65,7 +65,7 @@ fn bare_names(parts: &Parts, files: &Files, layout: &Layout, found: &mut Vec<Pro
     let skills = file_of(FileKind::Skills);
     for example in parts.skills.iter().flat_map(|s| &s.examples) {
         look(skills, &example.input_fixture);
-        example.expected_artifact_schema.iter().for_each(|s| look(skills, s));
+        example.expected_artifact_schema.iter().chain(&example.answer_fixture).for_each(|s| look(skills, s));
     }
     let errors = file_of(FileKind::Errors);
     parts.errors.iter().filter_map(|e| e.data_schema.as_ref()).for_each(|s| look(errors, s));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    decode::{Cx, Decode, Located, file_type, one_or_many},
+    decode::{Cx, Decode, Located, choice, file_type, one_or_many},
     yaml::Node,
 };
 
@@ -53,6 +53,42 @@ file_type! {
         input_fixture: Located<String>,
         /// What the artifact must satisfy; naming it makes an artifact required.
         expected_artifact_schema: Option<Located<String>>,
+        /// How long its task is open.
+        runs: Runs = default,
+        /// Where its task first stands still.
+        leads_to: LeadsTo = default,
+        /// What is sent to its task once that waits for input.
+        answer_fixture: Option<Located<String>>,
+    }
+}
+
+choice! {
+    /// How long the task of an example is open.
+    #[derive(Default)]
+    pub enum Runs {
+        /// No longer than its work takes.
+        #[default]
+        Brief = "brief",
+        /// About two seconds or more, with progress reported, so that it can be canceled, subscribed to and left alone.
+        Long = "long",
+    }
+}
+
+choice! {
+    /// Where the task of an example first stands still.
+    #[derive(Default)]
+    pub enum LeadsTo {
+        /// It completes.
+        #[default]
+        Completed = "completed",
+        /// It fails.
+        Failed = "failed",
+        /// It is rejected.
+        Rejected = "rejected",
+        /// It waits for input.
+        InputRequired = "input_required",
+        /// It waits for a credential.
+        AuthRequired = "auth_required",
     }
 }
 

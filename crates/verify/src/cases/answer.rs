@@ -144,7 +144,7 @@ fn judged(facts: &Facts<'_>, results: &[&Value], streamed: bool) -> Vec<Finding>
     let scene = Scene { run: &run, ..*scene };
     let can = |check: &&dyn Check| match check.spec().reads {
         Reads::Each(ids) => ids == [id.as_str()],
-        Reads::Any(ids) => ids.contains(&id.as_str()),
+        Reads::Any(ids) | Reads::AcrossProfiles(ids) => ids.contains(&id.as_str()),
         Reads::Everything => !check.spec().id.starts_with("case."),
         Reads::Declarations => false,
     };

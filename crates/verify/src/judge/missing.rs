@@ -37,7 +37,8 @@ pub(super) fn judgeable<'a>(
     }
     let (sound, unsound): (Vec<Tape<'a>>, Vec<Tape<'a>>) =
         tapes.iter().copied().partition(|t| control_problem(scene, *t).is_none());
-    let enough = unsound.is_empty() || (matches!(spec.reads, Reads::Any(_)) && !sound.is_empty());
+    let any = matches!(spec.reads, Reads::Any(_) | Reads::AcrossProfiles(_));
+    let enough = unsound.is_empty() || (any && !sound.is_empty());
     if enough { Ok(sound) } else { Err(unsound.iter().filter_map(|t| control_problem(scene, *t)).collect()) }
 }
 
@@ -47,8 +48,8 @@ fn undriven(scene: &Scene<'_>, spec: &CheckSpec, unit: &Unit<'_>, tapes: &[Tape<
     match spec.reads {
         Reads::Declarations => Vec::new(),
         Reads::Each(ids) => ids.iter().filter(absent).map(|id| not_run(scene, unit, id)).collect(),
-        Reads::Any(_) | Reads::Everything if !tapes.is_empty() => Vec::new(),
-        Reads::Any(ids) => ids.iter().map(|id| not_run(scene, unit, id)).collect(),
+        Reads::Any(_) | Reads::AcrossProfiles(_) | Reads::Everything if !tapes.is_empty() => Vec::new(),
+        Reads::Any(ids) | Reads::AcrossProfiles(ids) => ids.iter().map(|id| not_run(scene, unit, id)).collect(),
         Reads::Everything => vec![not_run(scene, unit, "any")],
     }
 }

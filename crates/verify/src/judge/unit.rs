@@ -11,11 +11,13 @@ use crate::{
     judge::Scene,
 };
 
-/// One judgement: a check on one profile and one case.
+/// One judgement: a check on one profile and one case, or on all profiles together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit<'a> {
     pub(crate) profile: Option<Profile>,
     pub(crate) case: Option<CaseId>,
+    /// Whether it is about all profiles together.
+    pub(crate) across: bool,
     /// All repetitions.
     pub(crate) tapes: Vec<Tape<'a>>,
 }
@@ -24,7 +26,11 @@ pub(crate) struct Unit<'a> {
 pub(crate) fn units<'a>(scene: &Scene<'a>, spec: &CheckSpec) -> Vec<Unit<'a>> {
     if spec.reads == Reads::Declarations {
         let tapes = all_tapes(scene).filter(|t| t.recording.axes.profile.is_none() && t.index == 0).collect();
-        return vec![Unit { profile: None, case: None, tapes }];
+        return vec![Unit { profile: None, case: None, across: false, tapes }];
+    }
+    if let Reads::AcrossProfiles(_) = spec.reads {
+        let tapes = all_tapes(scene).filter(|t| reads(spec, &t.recording.scenario.0)).collect();
+        return vec![Unit { profile: None, case: None, across: true, tapes }];
     }
     let mut out = Vec::new();
     for profile in profiles(scene) {
@@ -33,11 +39,11 @@ pub(crate) fn units<'a>(scene: &Scene<'a>, spec: &CheckSpec) -> Vec<Unit<'a>> {
             let of = |axes: &Axes| profile_of(axes).as_ref() == Some(&profile) && (everything || axes.case == case);
             let reads = |t: &Tape<'a>| reads(spec, &t.recording.scenario.0) && of(&t.recording.axes);
             let tapes = all_tapes(scene).filter(reads).collect();
-            out.push(Unit { profile: Some(profile.clone()), case, tapes });
+            out.push(Unit { profile: Some(profile.clone()), case, across: false, tapes });
         }
     }
     if out.is_empty() {
-        out.push(Unit { profile: None, case: None, tapes: Vec::new() });
+        out.push(Unit { profile: None, case: None, across: false, tapes: Vec::new() });
     }
     out
 }
@@ -55,15 +61,16 @@ impl<'a> Unit<'a> {
         all
     }
 
-    /// The recordings of one repetition; a scenario that was not driven in it gives its last.
+    /// The recordings of one repetition; a scenario that was not driven in it, for a profile, gives its last.
     pub(crate) fn repetition(&self, n: u32) -> Vec<Tape<'a>> {
-        let mut of: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
+        let key = |t: &Tape<'a>| (t.recording.scenario.0.as_str(), t.recording.axes.profile.as_deref());
+        let mut of: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for tape in &self.tapes {
-            of.entry(&tape.recording.scenario.0).or_default().insert(tape.recording.axes.repetition);
+            of.entry(key(tape)).or_default().insert(tape.recording.axes.repetition);
         }
         let stands_for = |driven: &BTreeSet<u32>| if driven.contains(&n) { Some(n) } else { driven.last().copied() };
         let wanted = |t: &&Tape<'a>| {
-            let driven = of.get(t.recording.scenario.0.as_str());
+            let driven = of.get(&key(t));
             driven.and_then(stands_for) == Some(t.recording.axes.repetition)
         };
         self.tapes.iter().filter(wanted).copied().collect()
@@ -71,7 +78,7 @@ impl<'a> Unit<'a> {
 
     /// Whether something of this unit was driven or tried under these axes.
     pub(crate) fn holds(&self, axes: &Axes) -> bool {
-        profile_of(axes) == self.profile && (axes.case == self.case || self.case.is_none())
+        (self.across || profile_of(axes) == self.profile) && (axes.case == self.case || self.case.is_none())
     }
 }
 
@@ -104,7 +111,7 @@ fn cases(scene: &Scene<'_>, spec: &CheckSpec, profile: &Profile) -> BTreeSet<Opt
 fn reads(spec: &CheckSpec, scenario: &str) -> bool {
     match spec.reads {
         Reads::Declarations => false,
-        Reads::Each(ids) | Reads::Any(ids) => ids.contains(&scenario),
+        Reads::Each(ids) | Reads::Any(ids) | Reads::AcrossProfiles(ids) => ids.contains(&scenario),
         Reads::Everything => true,
     }
 }

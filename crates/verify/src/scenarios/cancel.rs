@@ -19,6 +19,7 @@ pub(crate) const ID: &str = "a2a.task.cancel";
 pub(super) struct Cancel;
 
 static SPEC: ScenarioSpec = ScenarioSpec {
+    version: 2,
     clearance: Clearance::Write,
     ..ScenarioSpec::new(ID, "A task is started, canceled at once, and read back until it stands still.")
 };
@@ -30,7 +31,8 @@ impl Scenario for Cancel {
 
     fn drive<'s>(&'s self, stage: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
         Box::pin(async move {
-            let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
+            let ordinary = || example::of_variant(stage.axes(), stage.bundle(), stage.card());
+            let example = example::long_running(stage.bundle(), stage.card()).unwrap_or_else(ordinary);
             let mut client = Client::open(stage, Role::Primary).await?;
             let mut request = message(stage, &example.parts);
             request.return_immediately = Some(true);

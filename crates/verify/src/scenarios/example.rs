@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use ostiary_contract::Bundle;
+use ostiary_contract::{
+    Bundle,
+    file::skill::{LeadsTo, Runs, SkillContract, SkillExample},
+};
 use ostiary_protocol::{MediaType, a2a::Card};
 use serde_json::{Value, json};
 
@@ -26,12 +29,19 @@ pub(crate) struct Example {
     pub(crate) artifact_schema: Option<String>,
     /// Whether a declaration promises that it works: a greeting may be refused.
     pub(crate) promised: bool,
+    /// How long its task is open, as the contract says.
+    pub(crate) runs: Runs,
+    /// Where its task first stands still, as the contract says.
+    pub(crate) leads_to: LeadsTo,
+    /// The parts that a task is sent that waits for input.
+    pub(crate) answer: Option<Vec<Value>>,
 }
 
 /// The axis that names the example.
 pub(crate) const AXIS: &str = "example";
 
-/// All examples, in the order of the contract or card; never none.
+/// The examples that ordinary messages are, in the order of the contract or card; never none: those that complete, brief
+/// ones where a skill has any.
 #[must_use]
 pub(crate) fn examples(bundle: &Bundle, card: Option<&Value>) -> Vec<Example> {
     let card = card.map(|value| Card::new(value.clone()));
@@ -39,10 +49,28 @@ pub(crate) fn examples(bundle: &Bundle, card: Option<&Value>) -> Vec<Example> {
     let tried: BTreeSet<String> = out.iter().filter_map(|e| e.skill.clone()).collect();
     let more = card.as_ref().map(of_card).unwrap_or_default();
     out.extend(more.into_iter().filter(|e| e.skill.as_ref().is_none_or(|id| !tried.contains(id))));
+    out.retain(|e| e.leads_to == LeadsTo::Completed);
+    let brief: BTreeSet<Option<String>> =
+        out.iter().filter(|e| e.runs == Runs::Brief).map(|e| e.skill.clone()).collect();
+    out.retain(|e| e.runs == Runs::Brief || !brief.contains(&e.skill));
     if out.is_empty() {
         out.push(greeting());
     }
     some_of(out)
+}
+
+/// The first example whose task the contract says to be open for long, and to complete then.
+#[must_use]
+pub(crate) fn long_running(bundle: &Bundle, card: Option<&Value>) -> Option<Example> {
+    let fits = |e: &Example| e.runs == Runs::Long && e.leads_to == LeadsTo::Completed;
+    of_contract(bundle, card.map(|value| Card::new(value.clone())).as_ref()).into_iter().find(fits)
+}
+
+/// The first example that the contract says to lead there.
+#[must_use]
+#[cfg_attr(not(test), expect(dead_code, reason = "scenarios of several turns ask for it"))]
+pub(crate) fn leading_to(bundle: &Bundle, card: Option<&Value>, to: LeadsTo) -> Option<Example> {
+    of_contract(bundle, card.map(|value| Card::new(value.clone())).as_ref()).into_iter().find(|e| e.leads_to == to)
 }
 
 /// The first example of each skill, and more of them as far as they are few.
@@ -67,22 +95,31 @@ pub(crate) fn of_variant(axes: &ostiary_record::Axes, bundle: &Bundle, card: Opt
 }
 
 fn of_contract(bundle: &Bundle, card: Option<&Card>) -> Vec<Example> {
-    let mut out = Vec::new();
-    for skill in &bundle.skills {
-        let id = &skill.skill_id.value;
-        for example in &skill.examples {
-            let Some((_, fixture)) = bundle.fixture(&example.input_fixture.value) else { continue };
-            let modes: Vec<&str> = skill.input_modes.iter().map(|m| m.value.as_str()).collect();
-            out.push(Example {
-                name: format!("{id}/{}", example.name.value),
-                skill: Some(id.clone()),
-                parts: parts(fixture, &modes),
-                artifact_schema: example.expected_artifact_schema.as_ref().map(|s| s.value.clone()),
-                promised: card.is_none_or(|c| c.skills().iter().any(|s| s.id() == Some(id))),
-            });
-        }
-    }
-    out
+    let read = |skill: &SkillContract| -> Vec<Example> {
+        skill.examples.iter().filter_map(|example| contract_example(bundle, card, skill, example)).collect()
+    };
+    bundle.skills.iter().flat_map(read).collect()
+}
+
+fn contract_example(
+    bundle: &Bundle,
+    card: Option<&Card>,
+    skill: &SkillContract,
+    example: &SkillExample,
+) -> Option<Example> {
+    let id = &skill.skill_id.value;
+    let modes: Vec<&str> = skill.input_modes.iter().map(|m| m.value.as_str()).collect();
+    let content = |name: &str| bundle.fixture(name).map(|(_, fixture)| parts(fixture, &modes));
+    Some(Example {
+        name: format!("{id}/{}", example.name.value),
+        skill: Some(id.clone()),
+        parts: content(&example.input_fixture.value)?,
+        artifact_schema: example.expected_artifact_schema.as_ref().map(|s| s.value.clone()),
+        promised: card.is_none_or(|c| c.skills().iter().any(|s| s.id() == Some(id))),
+        runs: example.runs,
+        leads_to: example.leads_to,
+        answer: example.answer_fixture.as_ref().and_then(|name| content(&name.value)),
+    })
 }
 
 fn of_card(card: &Card) -> Vec<Example> {
@@ -98,6 +135,9 @@ fn of_card(card: &Card) -> Vec<Example> {
                 parts,
                 artifact_schema: None,
                 promised: true,
+                runs: Runs::Brief,
+                leads_to: LeadsTo::Completed,
+                answer: None,
             });
         }
     }
@@ -142,5 +182,50 @@ fn greeting() -> Example {
         parts: vec![json!({"text": "hello"})],
         artifact_schema: None,
         promised: false,
+        runs: Runs::Brief,
+        leads_to: LeadsTo::Completed,
+        answer: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+
+    const SKILLS: &str = "skill_contract:
+  skill_id: work-planning
+  input_modes: [application/json]
+  output_modes: [application/json]
+  examples:
+    - { name: slow, input_fixture: work-request-valid.json, runs: long }
+    - { name: brief, input_fixture: work-request-valid.json }
+    - { name: asking, input_fixture: work-request-valid.json, leads_to: input_required, answer_fixture: work-request-valid.json }
+    - { name: failing, input_fixture: work-request-valid.json, leads_to: failed }
+";
+
+    fn world(skills: &str) -> World {
+        let mut world = World::honest();
+        world.put("skills.yaml", skills);
+        world
+    }
+
+    #[test]
+    fn ordinary_messages_are_brief_and_complete() {
+        let world = world(SKILLS);
+        let bundle = world.bundle();
+        let names = |all: &[Example]| all.iter().map(|e| e.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&examples(&bundle, Some(&world.card))), ["work-planning/brief"]);
+        assert_eq!(long_running(&bundle, Some(&world.card)).expect("one").name, "work-planning/slow");
+        let asking = leading_to(&bundle, Some(&world.card), LeadsTo::InputRequired).expect("one");
+        assert_eq!((asking.name.as_str(), asking.answer.is_some()), ("work-planning/asking", true));
+        assert!(leading_to(&bundle, Some(&world.card), LeadsTo::Rejected).is_none());
+    }
+
+    #[test]
+    fn a_skill_with_long_examples_alone_is_exercised_by_them() {
+        let world = world(&SKILLS.replace("    - { name: brief, input_fixture: work-request-valid.json }\n", ""));
+        let names: Vec<String> = examples(&world.bundle(), Some(&world.card)).into_iter().map(|e| e.name).collect();
+        assert_eq!(names, ["work-planning/slow"]);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ostiary_canon::Profile;
+use ostiary_contract::file::skill::{LeadsTo, Runs};
 use ostiary_record::{DigestSource, EnvironmentFacts, Finding, Layer, Outcome};
 use serde_json::Value;
 
@@ -106,6 +107,22 @@ fn contract(scene: &Scene<'_>) -> Vec<String> {
     let mut out: Vec<String> = invariants.collect();
     if scene.bundle.contract.protocol.mcp.is_some() {
         out.push("tools over MCP".to_owned());
+    }
+    if scene.discovered.card.is_some() {
+        out.extend(unexampled(scene));
+    }
+    out
+}
+
+/// Kinds of task that the contract has no example for.
+fn unexampled(scene: &Scene<'_>) -> Vec<String> {
+    let examples = || scene.bundle.skills.iter().flat_map(|s| &s.examples);
+    let mut out = Vec::new();
+    if !examples().any(|e| e.runs == Runs::Long) {
+        out.push("tasks at work for seconds (no example with `runs: long` in skills.yaml)".to_owned());
+    }
+    if !examples().any(|e| e.leads_to == LeadsTo::InputRequired) {
+        out.push("tasks that ask for input (no example with `leads_to: input_required` in skills.yaml)".to_owned());
     }
     out
 }

@@ -1,0 +1,82 @@
+//! The ports that the agent stands behind: a transport that answers at once, and its subjects' credentials.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ostiary_record::{
+    ActorId, Blob, ChannelId, End, Event, ExchangeId, Kind, Source, Tape,
+    ports::{
+        Abort, Actor, BoxFuture, Channel, CouldNotRun, Deadline, Identity, Limits, Next, Outbound, Target, Transport,
+    },
+};
+
+use super::{Agent, Honest, TOKENS};
+
+struct Connection {
+    agent: Arc<Agent>,
+    tape: Tape,
+    source: Source,
+    credentials: Vec<(String, String)>,
+    queue: VecDeque<Event>,
+}
+
+impl Transport for Honest {
+    fn open<'a>(
+        &'a self,
+        tape: &'a Tape,
+        target: &'a Target,
+        actor: &'a Actor,
+        _: Limits,
+    ) -> BoxFuture<'a, Result<Box<dyn Channel>, CouldNotRun>> {
+        let source = Source::Wire(ChannelId(format!("http-{}", actor.id)));
+        tape.push(source.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
+        let (agent, tape, credentials) = (Arc::clone(&self.0), tape.clone(), actor.credentials.clone());
+        let connection = Connection { agent, tape, source, credentials, queue: VecDeque::new() };
+        Box::pin(async move { Ok(Box::new(connection) as Box<dyn Channel>) })
+    }
+}
+
+impl Identity for Honest {
+    fn actor<'a>(&'a self, subject: &'a ActorId) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
+        let token = TOKENS.iter().find(|(name, ..)| *name == subject.0);
+        let actor = token.map(|(_, secret, _)| Actor {
+            id: subject.clone(),
+            credentials: vec![("authorization".to_owned(), format!("Bearer {secret}"))],
+        });
+        Box::pin(async move { Ok(actor) })
+    }
+}
+
+// === impl Connection ===
+
+impl Connection {
+    fn push(&mut self, kind: Kind) {
+        let event = self.tape.push(self.source.clone(), kind);
+        self.queue.push_back(event);
+    }
+}
+
+impl Channel for Connection {
+    fn start(&mut self, out: Outbound) -> ExchangeId {
+        let x = self.tape.next_exchange();
+        let headers = out.headers.iter().chain(&self.credentials);
+        let headers = headers.map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect();
+        let bytes = Blob(out.body.clone());
+        self.tape.push(self.source.clone(), Kind::Sent { x, route: out.route, headers, bytes, intent: out.intent });
+        let token = self.credentials.first().map(|(_, v)| v.trim_start_matches("Bearer ").to_owned());
+        let answer = self.agent.answer(&out.headers, &out.body, token.as_deref());
+        let headers = vec![("content-type".to_owned(), Blob::from(answer.media))];
+        self.push(Kind::Head { x, status: answer.status, headers });
+        for (n, frame) in (0..).zip(answer.frames) {
+            self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
+        }
+        self.push(Kind::Ended { x, how: End::Complete });
+        x
+    }
+
+    fn next(&mut self, _: Deadline) -> BoxFuture<'_, Next> {
+        let next = self.queue.pop_front().map_or(Next::Idle, Next::Event);
+        Box::pin(async move { next })
+    }
+
+    fn abort(&mut self, _: ExchangeId, _: Abort) {}
+}
