@@ -1,12 +1,14 @@
 // An ordinary agent on the official JavaScript SDK and express: counts the words of a text. It knows nothing of whoever
 // verifies it, and is open to everybody. It always speaks JSON-RPC, HTTP+JSON with `--rest-url`, and gRPC with
-// `--grpc-port` and `--grpc-url`.
+// `--grpc-port` and `--grpc-url`. With `--push` it tells of changes of a task where it is asked to, and refuses addresses of
+// its own network, except below the `--push-to` that its operator names. What messages it understands is in
+// `count_words.mjs`.
 
-import { randomUUID } from 'node:crypto';
-
+import { CountWords } from './count_words.mjs';
+import { PushStore, notify } from './push.mjs';
 import { installed, sdk } from './sdk.mjs';
 
-const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await import(
+const { DefaultExecutionEventBusManager, DefaultRequestHandler, InMemoryTaskStore } = await import(
   new URL('@a2a-js/sdk/dist/server/index.js', installed)
 );
 const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await import(
@@ -14,34 +16,9 @@ const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await imp
 );
 const { default: express } = await import(new URL('express/index.js', installed));
 
-const { AgentCard, Artifact, Task, TaskState, TaskStatusUpdateEvent } = sdk;
+const { AgentCard } = sdk;
 
-/** Answers each message with one JSON artifact: words and characters. */
-class CountWords {
-  async execute(context, events) {
-    const { taskId, contextId, userMessage } = context;
-    const status = (state) => ({ state, timestamp: new Date().toISOString() });
-    const submitted = { id: taskId, contextId, status: status('TASK_STATE_SUBMITTED'), history: [], artifacts: [] };
-    const update = (state) => TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status: status(state) });
-    events.publish(AgentEvent.task(context.task ?? { ...Task.fromJSON(submitted), history: [userMessage] }));
-    events.publish(AgentEvent.statusUpdate(update('TASK_STATE_WORKING')));
-    const text = userMessage.parts.map((part) => (part.content?.$case === 'text' ? part.content.value : '')).join('');
-    const counts = { words: text.split(/\s+/).filter(Boolean).length, characters: text.length };
-    const parts = [{ data: counts, mediaType: 'application/json' }];
-    const artifact = Artifact.fromJSON({ artifactId: randomUUID(), name: 'counts', parts });
-    events.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, append: false, lastChunk: true }));
-    events.publish(AgentEvent.statusUpdate(update('TASK_STATE_COMPLETED')));
-    events.finished();
-  }
-
-  async cancelTask(taskId, events) {
-    const status = { state: TaskState.TASK_STATE_CANCELED, timestamp: new Date().toISOString() };
-    events.publish(AgentEvent.statusUpdate({ taskId, contextId: '', status }));
-    events.finished();
-  }
-}
-
-const card = (interfaces) =>
+const card = (interfaces, pushNotifications) =>
   AgentCard.fromJSON({
     name: 'Text statistics',
     description: 'Counts the words and characters of a text.',
@@ -49,7 +26,7 @@ const card = (interfaces) =>
     supportedInterfaces: interfaces
       .filter(([, url]) => url)
       .map(([protocolBinding, url]) => ({ url, protocolBinding, protocolVersion: '1.0' })),
-    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    capabilities: { streaming: true, pushNotifications, extendedAgentCard: false },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json'],
     skills: [
@@ -70,12 +47,21 @@ const option = (name) => {
 
 const port = Number(option('--port'));
 const grpcPort = option('--grpc-port');
-const agentCard = card([
+const interfaces = [
   ['JSONRPC', option('--public-url') ?? `http://127.0.0.1:${port}/rpc`],
   ['HTTP+JSON', option('--rest-url')],
   ['GRPC', option('--grpc-url')],
-]);
-const requestHandler = new DefaultRequestHandler(agentCard, new InMemoryTaskStore(), new CountWords());
+];
+const agentCard = card(interfaces, process.argv.includes('--push'));
+const push = new PushStore(option('--push-to'));
+const requestHandler = new DefaultRequestHandler(
+  agentCard,
+  new InMemoryTaskStore(),
+  new CountWords(),
+  new DefaultExecutionEventBusManager(),
+  push,
+  notify(push),
+);
 const app = express();
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
 app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));

@@ -32,52 +32,54 @@ class CountWords(AgentExecutor):
     """Answers each message with one JSON artifact: words and characters."""
 
     def __init__(self):
-        # of each task at work: set when it is to stop
-        self.stops = {}
+        # of each task: set once it has ended. The SDK lets a later event end a task again, so that a cancel which comes
+        # while the last step is on its way has to be kept apart here.
+        self.over = {}
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         task = begun(context)
-        stop = self.stops.setdefault(task.id, asyncio.Event())
-        try:
-            await event_queue.enqueue_event(task)
-            updater = TaskUpdater(event_queue, task.id, task.context_id)
-            if not stop.is_set():
-                await self.treat(wish_of(context.get_user_input()), updater, stop)
-        finally:
-            self.stops.pop(task.id, None)
-
-    async def treat(self, wish, updater, stop):
+        over = self.over.setdefault(task.id, asyncio.Event())
+        updater = TaskUpdater(event_queue, task.id, task.context_id)
+        await event_queue.enqueue_event(task)
+        wish = wish_of(context.get_user_input())
         if wish.get("refuse"):
-            await updater.reject(said(updater, "this text is not counted"))
+            await end(over, updater.reject, said(updater, "this text is not counted"))
+            return
+        if over.is_set():
             return
         await updater.start_work()
         if wish.get("ask"):
             await updater.requires_input(said(updater, "which text?"))
         elif wish.get("fail"):
-            await updater.failed(said(updater, "the text could not be counted"))
-        elif await worked(wish, updater, stop):
+            await end(over, updater.failed, said(updater, "the text could not be counted"))
+        elif await worked(wish, updater, over):
             text = str(wish.get("text", ""))
             counts = {"words": len(text.split()), "characters": len(text)}
             await updater.add_artifact([new_data_part(counts, media_type="application/json")], name="counts")
-            await updater.complete()
+            await end(over, updater.complete)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        if stop := self.stops.get(context.task_id):
-            stop.set()
-        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
-        await updater.cancel()
+        over = self.over.setdefault(context.task_id, asyncio.Event())
+        await end(over, TaskUpdater(event_queue, context.task_id, context.context_id).cancel)
 
 
-async def worked(wish, updater, stop):
-    """Goes through the steps that are asked for; whether nobody stopped it."""
+async def end(over, how, message=None):
+    """Ends a task that has not ended yet."""
+    if not over.is_set():
+        over.set()
+        await how(message)
+
+
+async def worked(wish, updater, over):
+    """Goes through the steps that are asked for; whether the task is still to be ended."""
     steps, pause = int(wish.get("steps", 0)), float(wish.get("pace_ms", 0)) / 1000
     for step in range(1, steps + 1):
         try:
-            await asyncio.wait_for(stop.wait(), pause)
+            await asyncio.wait_for(over.wait(), pause)
             return False
         except TimeoutError:
             await updater.start_work(said(updater, f"step {step} of {steps}"))
-    return not stop.is_set()
+    return not over.is_set()
 
 
 def begun(context):
