@@ -84,6 +84,7 @@ impl Transport for HttpTransport {
             let speaker: Arc<dyn Speaker> = match target.carrier {
                 Carrier::Http => self.http1(tape, target, limits).await?,
                 Carrier::Grpc => Http2Link::open(Arc::clone(&self.dialer), target, limits).await?,
+                Carrier::Stdio => return Err(CouldNotRun::Internal("HTTP does not start processes".to_owned())),
             };
             hide_credentials(tape, actor);
             let version = if target.carrier == Carrier::Grpc { "grpc" } else { "http" };

@@ -81,6 +81,8 @@ pub enum Carrier {
     Http,
     /// HTTP/2 with gRPC's framing; a message with its prefix is one frame.
     Grpc,
+    /// A process's standard input and output; a line is one frame.
+    Stdio,
 }
 
 /// As whom it is called.
@@ -171,6 +173,12 @@ pub trait Channel: Send {
     fn next(&mut self, until: Deadline) -> BoxFuture<'_, Next>;
     /// Breaks an exchange off; a protocol-level cancel is an operation, not this.
     fn abort(&mut self, x: ExchangeId, how: Abort);
+    /// Ends in good order what stands behind the channel: a process has `within` to end by itself once its input is closed.
+    /// Channels with nothing of their own behind them do nothing.
+    fn close(&mut self, within: Duration) -> BoxFuture<'_, ()> {
+        let _ = within;
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Fetches a document by URL as the candidate serves it, with redirects refused or followed within the guard.

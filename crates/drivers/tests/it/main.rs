@@ -11,3 +11,4 @@ mod grpc_server;
 mod secure;
 mod server;
 mod setup;
+mod stdio;
