@@ -60,8 +60,22 @@ file_type! {
         observers: Vec<Located<Observer>> = default,
         /// Bounds on what the run may cost.
         budget: Budget = default,
-        /// Disturbances that may be injected.
+        /// Disturbances that may be injected: on the way to the candidate, and on its way to `dependencies`.
         faults: Vec<Located<Fault>> = default,
+        /// Parts that the candidate reaches through the harness while a run goes on, so that they can be disturbed.
+        dependencies: Vec<Dependency> = default,
+    }
+}
+
+file_type! {
+    /// A part that the candidate depends on. While a run goes on the harness stands between the two.
+    pub struct Dependency {
+        /// Its name in reports: `store`.
+        name: Located<String>,
+        /// Where the candidate is set up to reach it, and the harness listens: `IP:port`.
+        listen: Located<String>,
+        /// Where it really is: `host:port`.
+        connect: Located<String>,
     }
 }
 

@@ -28,6 +28,7 @@ const WHOLE: &str = r#"environment:
     - { kind: audit, dsn_env: PLAN_DB, table: audit_log }
   budget: { calls: 2000, rate_per_s: 50 }
   faults: [ latency, reset, partial_response, dependency_down ]
+  dependencies: [ { name: store, listen: 127.0.0.1:9700, connect: "db.internal:5432" } ]
 "#;
 
 #[track_caller]
@@ -50,7 +51,43 @@ fn a_setting_that_this_build_cannot_honour_is_an_error_with_its_line() {
     let problems = codes(WHOLE);
     assert!(problems.iter().all(|(code, _)| *code == Code::SettingUnsupported), "{problems:?}");
     let lines: Vec<u32> = problems.iter().map(|(_, line)| *line).collect();
-    assert_eq!(lines, [9, 20, 21, 22, 23, 24, 26, 26, 26, 26]);
+    assert_eq!(lines, [9, 20, 21, 22, 23, 24]);
+}
+
+#[test]
+fn faults_and_dependencies_are_told_to_the_judge_and_need_an_operator_where_a_port_is_opened() {
+    let with = |more: &str| {
+        let text = format!("environment:\n  name: local\n  a2a: {{card_url: https://a.example.test/c.json}}\n{more}");
+        Environment::parse("e.yaml", text.as_bytes())
+    };
+    let on_the_way = with("  faults: [latency, reset]\n").unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(on_the_way.facts().faults, ["latency", "reset"]);
+    assert!(!on_the_way.needs_operator());
+    let store = "  dependencies: [{name: store, listen: '127.0.0.1:9700', connect: 'db:5432'}]\n";
+    let behind = with(&format!("  faults: [dependency_down]\n{store}")).unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(behind.facts().dependencies, ["store"]);
+    assert!(behind.needs_operator());
+}
+
+#[test]
+fn a_dependency_that_cannot_be_led_is_refused() {
+    let found = codes(
+        "environment:\n  name: local\n  a2a: {card_url: https://a.example.test/c.json}\n  faults: [dependency_down]\n",
+    );
+    assert_eq!(found, [(Code::Contradiction, 4)]);
+    let found = codes(
+        "environment:\n  name: local\n  a2a: {card_url: https://a.example.test/c.json}\n  dependencies:\n    \
+         - {name: '', listen: everywhere, connect: db}\n    - {name: a, listen: '127.0.0.1:9', connect: '127.0.0.1:9'}\n    \
+         - {name: a, listen: '127.0.0.1:8', connect: '127.0.0.1:9'}\n",
+    );
+    let expect = [
+        (Code::InvalidValue, 5),
+        (Code::InvalidValue, 5),
+        (Code::InvalidValue, 5),
+        (Code::Contradiction, 6),
+        (Code::Contradiction, 7),
+    ];
+    assert_eq!(found, expect);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::{
 };
 
 /// Makes connections by the operator's settings.
+#[derive(Clone)]
 pub(crate) struct Dialer {
     connect_to: BTreeMap<Authority, Authority>,
     tls: Clients,
@@ -119,18 +120,33 @@ impl Dialer {
         }
     }
 
+    /// The addresses that an origin is dialled at, by routing and guard.
+    pub(crate) async fn addresses(
+        &self,
+        origin: &Origin,
+        guard: &AddressGuard,
+    ) -> Result<Vec<SocketAddr>, DialError> {
+        if let Some(routed) = self.connect_to.get(&origin.authority) {
+            return resolve(routed).await;
+        }
+        let addresses = resolve(&origin.authority).await?;
+        // One bad address refuses the name: honest names do not answer with an inner and an outer address.
+        for address in &addresses {
+            guard.check(&origin.authority, address.ip()).map_err(|r| DialError::Refused(r.to_string()))?;
+        }
+        Ok(addresses)
+    }
+
+    /// The same, except that an origin is dialled at `to`.
+    pub(crate) fn led(&self, origin: &Origin, to: SocketAddr) -> Self {
+        let mut led = self.clone();
+        let host = if to.is_ipv6() { format!("[{}]", to.ip()) } else { to.ip().to_string() };
+        led.connect_to.insert(origin.authority.clone(), Authority::new(&host, to.port()));
+        led
+    }
+
     async fn connect(&self, origin: &Origin, guard: &AddressGuard) -> Result<Conn, DialError> {
-        let tcp = match self.connect_to.get(&origin.authority) {
-            Some(routed) => connect_first(&resolve(routed).await?).await?,
-            None => {
-                let addresses = resolve(&origin.authority).await?;
-                // One bad address refuses the name: honest names do not answer with an inner and an outer address.
-                for address in &addresses {
-                    guard.check(&origin.authority, address.ip()).map_err(|r| DialError::Refused(r.to_string()))?;
-                }
-                connect_first(&addresses).await?
-            }
-        };
+        let tcp = connect_first(&self.addresses(origin, guard).await?).await?;
         let peer = tcp.peer_addr().map_err(|e| DialError::Failed(e.to_string()))?;
         // Delay would only blur the times on the tape; where it cannot be switched off, nothing is lost but that.
         let _ = tcp.set_nodelay(true);

@@ -161,7 +161,7 @@ impl Speaker for Http2Link {
 }
 
 /// The address of an interface: a URL, or gRPC's `host:port` and `dns:///host:port`; whether it leaves TLS open.
-fn address(text: &str) -> Result<(Url, bool), String> {
+pub(crate) fn address(text: &str) -> Result<(Url, bool), String> {
     let bare = text.strip_prefix("dns:///").unwrap_or(text);
     let open = !bare.contains("://");
     let whole = if open { format!("https://{bare}") } else { bare.to_owned() };

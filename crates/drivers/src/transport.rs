@@ -1,6 +1,7 @@
 //! The [`Transport`] over HTTP: 1.1 by our own words, 2 for gRPC.
 
 use std::{
+    net::SocketAddr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -59,6 +60,36 @@ impl HttpTransport {
     /// When settings do not parse; all problems at once.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         Ok(Self { dialer: Arc::new(Dialer::new(settings)?), channels: Arc::default() })
+    }
+
+    /// Where connections to a target go: what routing says, or what its name resolves to and the guard lets through.
+    ///
+    /// # Errors
+    /// When the address is refused or has no meaning, or the name has no address.
+    pub async fn address_of(&self, target: &Target) -> Result<SocketAddr, CouldNotRun> {
+        let origin = self.origin_of(target)?;
+        let addresses = self.dialer.addresses(&origin, &self.dialer.guard).await.map_err(|e| e.about(&target.url))?;
+        let none = || CouldNotRun::Unreachable { target: target.url.clone(), why: "its name has no address".to_owned() };
+        addresses.first().copied().ok_or_else(none)
+    }
+
+    /// The same transport, except that connections to a target go to `to`, somebody of ours who passes them on. TLS and
+    /// `Host` keep the target's name.
+    ///
+    /// # Errors
+    /// When the target's address has no meaning.
+    pub fn led(&self, target: &Target, to: SocketAddr) -> Result<Self, CouldNotRun> {
+        let origin = self.origin_of(target)?;
+        Ok(Self { dialer: Arc::new(self.dialer.led(&origin, to)), channels: Arc::clone(&self.channels) })
+    }
+
+    fn origin_of(&self, target: &Target) -> Result<Origin, CouldNotRun> {
+        let refused = |why: String| CouldNotRun::AddressRefused { target: target.url.clone(), why };
+        let url = match target.carrier {
+            Carrier::Http => Url::parse(&target.url).map_err(|e| refused(format!("not a URL: {e}")))?,
+            Carrier::Grpc => crate::http2::address(&target.url).map_err(refused)?.0,
+        };
+        self.dialer.origin(&url).map_err(|e| e.about(&target.url))
     }
 
     async fn http1(&self, tape: &Tape, target: &Target, limits: Limits) -> Result<Arc<Link>, CouldNotRun> {
@@ -147,5 +178,47 @@ fn hide_credentials(tape: &Tape, actor: &Actor) {
     for (_, value) in &actor.credentials {
         let secret = value.split_once(' ').map_or(value.as_str(), |(_, token)| token);
         tape.hide(secret.trim(), &actor.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ostiary_record::TargetId;
+
+    use super::*;
+
+    fn target(url: &str, carrier: Carrier) -> Target {
+        Target { id: TargetId::from("agent"), url: url.to_owned(), carrier }
+    }
+
+    fn transport() -> HttpTransport {
+        let connect_to = [("agents.example.test:443".to_owned(), "127.0.0.1:9100".to_owned())].into();
+        HttpTransport::new(Settings { connect_to, ..Settings::default() }).expect("the settings are right")
+    }
+
+    #[tokio::test]
+    async fn a_way_begins_where_routing_and_guard_lead() {
+        let routed = "127.0.0.1:9100".parse().expect("an address");
+        for (url, carrier) in [
+            ("https://agents.example.test/rpc", Carrier::Http),
+            ("agents.example.test:443", Carrier::Grpc),
+            ("https://agents.example.test", Carrier::Grpc),
+        ] {
+            assert_eq!(transport().address_of(&target(url, carrier)).await, Ok(routed), "{url}");
+        }
+        for url in ["https://127.0.0.1:9100/rpc", "http://agents.example.test:443/", "no url"] {
+            let refused = transport().address_of(&target(url, Carrier::Http)).await;
+            assert!(matches!(refused, Err(CouldNotRun::AddressRefused { .. })), "{url}: {refused:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_led_transport_goes_elsewhere_for_its_target_alone() {
+        let agent = target("https://agents.example.test/rpc", Carrier::Http);
+        let elsewhere = "[::1]:9200".parse().expect("an address");
+        let led = transport().led(&agent, elsewhere).expect("the target has an address");
+        assert_eq!(led.address_of(&agent).await, Ok(elsewhere));
+        let other = led.address_of(&target("https://127.0.0.1:9/", Carrier::Http)).await;
+        assert!(matches!(other, Err(CouldNotRun::AddressRefused { .. })), "{other:?}");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 mod lab;
 
-pub use lab::{Address, Authority, Faults, Inbox};
+pub use lab::{Address, Authority, Detour, Detours, Faults, Inbox};
 
 /// A boxed future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -63,6 +63,12 @@ pub struct EnvironmentFacts {
     /// SHA-256 of the certificate authorities that were trusted in place of the web's own: `sha256:…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_roots: Option<String>,
+    /// Disturbances that may be injected: `latency`, `reset`, `partial_response`, `dependency_down`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+    /// Parts that the candidate reaches through the harness, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<String>,
 }
 
 /// Who really answered, as far as a run can tell (B-05). Another server, key or way there is another target.

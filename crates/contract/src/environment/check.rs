@@ -1,7 +1,9 @@
 //! What an environment's settings say against each other, and what this build cannot honour: a setting that would be
 //! ignored is an error, because its author believes that it holds.
 
-use super::{Environment, Identity, McpServer, Subject};
+use std::{collections::BTreeSet, net::SocketAddr};
+
+use super::{Dependency, Environment, Fault, Identity, McpServer, Subject};
 use crate::{
     decode::{Cx, Located},
     problem::{Code, Position},
@@ -30,6 +32,7 @@ impl Environment {
             subject.check(name, self, at, cx);
         }
         self.check_commands(node, cx);
+        self.check_dependencies(cx);
     }
 
     fn check_addresses(&self, node: &Node, cx: &mut Cx<'_>) {
@@ -72,6 +75,23 @@ impl Environment {
         }
     }
 
+    fn check_dependencies(&self, cx: &mut Cx<'_>) {
+        let mut names = BTreeSet::new();
+        for dependency in &self.dependencies {
+            dependency.check(cx);
+            if !names.insert(&dependency.name.value) {
+                let message = format!("two dependencies are named `{}`", clip(&dependency.name));
+                cx.problem(dependency.name.at, Code::Contradiction, message);
+            }
+        }
+        let down = self.faults.iter().find(|fault| fault.value == Fault::DependencyDown);
+        if let Some(fault) = down.filter(|_| self.dependencies.is_empty()) {
+            let hint = "write `dependencies: [{name: store, listen: 127.0.0.1:9700, connect: 127.0.0.1:5432}]`";
+            let message = "`dependency_down` takes down a dependency, and the environment names none";
+            cx.problem_with_hint(fault.at, Code::Contradiction, message, hint);
+        }
+    }
+
     /// Settings of the format that this build has no code for yet.
     pub(super) fn check_supported(&self, node: &Node, cx: &mut Cx<'_>) {
         let mut unsupported = |at: Position, what: &str| {
@@ -94,9 +114,6 @@ impl Environment {
         for observer in &self.observers {
             unsupported(observer.at, &format!("the observer `{}`", observer.kind()));
         }
-        for fault in &self.faults {
-            unsupported(fault.at, &format!("the fault `{}`", fault.value));
-        }
     }
 
     /// The settings of the format that need an operator: they name commands, files or variables of our
@@ -115,8 +132,31 @@ impl Environment {
             || self.card_keys.is_some()
             || self.artifact.is_some()
             || observes
+            || !self.dependencies.is_empty()
             || self.mcp.iter().any(server)
             || self.subjects.values().any(subject)
+    }
+}
+
+// === impl Dependency ===
+
+impl Dependency {
+    fn check(&self, cx: &mut Cx<'_>) {
+        if self.name.trim().is_empty() {
+            cx.problem(self.name.at, Code::InvalidValue, "`name` is empty");
+        }
+        if !self.listen.parse::<SocketAddr>().is_ok_and(|at| at.port() > 0) {
+            let message = format!("`{}` is no address to listen on", clip(&self.listen));
+            cx.problem_with_hint(self.listen.at, Code::InvalidValue, message, "write it like 127.0.0.1:9700");
+        }
+        if !is_host_port(&self.connect) {
+            let message = format!("`{}` is no `host:port`", clip(&self.connect));
+            cx.problem_with_hint(self.connect.at, Code::InvalidValue, message, "write it like 127.0.0.1:5432");
+        }
+        if self.listen.value == self.connect.value {
+            let message = "the dependency would be led to itself: `listen` and `connect` are one address";
+            cx.problem(self.connect.at, Code::Contradiction, message);
+        }
     }
 }
 

@@ -19,6 +19,8 @@ impl Environment {
             parts: self.parts.iter().map(|(name, part)| (name.clone(), part.as_str().to_owned())).collect(),
             subjects: self.subjects.iter().map(|(name, subject)| (name.clone(), subject.facts())).collect(),
             connect_to: self.connect_to.clone(),
+            faults: self.faults.iter().map(|f| f.value.as_str().to_owned()).collect(),
+            dependencies: self.dependencies.iter().map(|d| d.name.value.clone()).collect(),
             ..EnvironmentFacts::default()
         }
     }

@@ -129,6 +129,16 @@ impl SyntheticIssuer {
         self.book().flawed(&subject.0, flaw, now)
     }
 
+    /// A good token of a subject that ends so long from now, or ended so long ago; `None` when there is no such subject, or
+    /// its credential is none that is made here and good.
+    #[must_use]
+    pub fn lasting_token(&self, subject: &ActorId, life: SignedDuration) -> Option<String> {
+        let now = (self.now)();
+        let mut book = self.book();
+        let made_good = book.subject(&subject.0)?.credential == CredentialOf::Valid;
+        if made_good { book.lasting(&subject.0, life, now) } else { None }
+    }
+
     /// Calls one token in.
     pub fn revoke_token(&self, token: &str) {
         let now = (self.now)();
@@ -180,6 +190,16 @@ impl Authority for SyntheticIssuer {
         flaw: TokenFlaw,
     ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
         let token = self.flawed_token(subject, flaw);
+        let actor = token.map(|token| Actor { id: subject.clone(), credentials: vec![bearer(token)] });
+        Box::pin(std::future::ready(Ok(actor)))
+    }
+
+    fn lasting<'a>(
+        &'a self,
+        subject: &'a ActorId,
+        life: SignedDuration,
+    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
+        let token = self.lasting_token(subject, life);
         let actor = token.map(|token| Actor { id: subject.clone(), credentials: vec![bearer(token)] });
         Box::pin(std::future::ready(Ok(actor)))
     }

@@ -1,11 +1,11 @@
 //! The ports of the laboratory beside observers: what disturbs, what receives callbacks, who rules over credentials.
 //! Each says what it cannot do or see, so that a check can say INCONCLUSIVE and why.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use jiff::SignedDuration;
 
-use super::{Actor, BoxFuture, CouldNotRun};
+use super::{Actor, BoxFuture, CouldNotRun, Target, Transport};
 use crate::{
     callback::{Arrived, Registration},
     event::ActorId,
@@ -27,6 +27,25 @@ pub trait Faults: Send + Sync {
     fn switch<'a>(&'a self, tape: &'a Tape, plan: Option<&'a FaultPlan>) -> BoxFuture<'a, Result<(), CouldNotRun>>;
     /// What was done so far, oldest first.
     fn ledger(&self) -> Vec<Disturbed>;
+}
+
+/// Makes ways to the candidate that can be disturbed: each way is somebody's own, so that nobody else meets its faults.
+pub trait Detours: Send + Sync {
+    /// A new way to a target; it lasts as long as its transport or a channel of it.
+    ///
+    /// # Errors
+    /// When the address is refused, or there is no port for it.
+    fn to<'a>(&'a self, target: &'a Target) -> BoxFuture<'a, Result<Detour, CouldNotRun>>;
+}
+
+/// One way to a target.
+#[derive(Clone)]
+pub struct Detour {
+    /// Opens channels that go this way.
+    pub transport: Arc<dyn Transport>,
+    /// Disturbs what goes this way. Bytes pass unread: an exchange is a connection, and a plan holds for connections that
+    /// are made after it was switched on, except that those that were open are cut or held while all is down.
+    pub faults: Arc<dyn Faults>,
 }
 
 /// Receives what a candidate sends by itself.
@@ -64,6 +83,16 @@ pub trait Authority: Send + Sync {
     /// When the token cannot be made.
     fn flawed<'a>(&'a self, subject: &'a ActorId, flaw: TokenFlaw)
     -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>>;
+    /// The subject with a token that ends so long from now, or ended so long ago where `life` is negative; everything else
+    /// of it is right. `None` when there is no such subject, or its credential is not of our making.
+    ///
+    /// # Errors
+    /// When the token cannot be made.
+    fn lasting<'a>(
+        &'a self,
+        subject: &'a ActorId,
+        life: SignedDuration,
+    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>>;
     /// Calls in all tokens that the subject was given so far.
     fn revoke(&self, subject: &ActorId);
     /// How long tokens live that are issued from now on.

@@ -143,6 +143,17 @@ impl Book {
         Some(self.key().token(&claims))
     }
 
+    /// A token that ends so long from now, whatever tokens live otherwise.
+    pub(super) fn lasting(&mut self, name: &str, life: SignedDuration, now: Timestamp) -> Option<String> {
+        let mut claims = self.claims(name, None, now)?;
+        let now = self.time(now).as_second();
+        claims["exp"] = json!(now.saturating_add(life.as_secs()));
+        // A token ends after it was issued.
+        let issued = now.saturating_add(life.as_secs().min(0)).saturating_sub(SLOW_CLOCK);
+        (claims["iat"], claims["nbf"]) = (json!(issued), json!(issued));
+        Some(self.key().token(&claims))
+    }
+
     /// What RFC 7662 says of a token: its claims while it is active.
     pub(super) fn active(&self, token: &str, now: Timestamp) -> Option<Value> {
         let keys = KeySet::parse(self.jwks().to_string().as_bytes()).ok()?;
