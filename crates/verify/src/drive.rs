@@ -7,7 +7,9 @@ use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
     EnvironmentFacts, Gate, Monotonic, NotRun, ReasonCode, Recording, Run, RunEvent, RunSink, Tape,
-    ports::{Authority, BoxFuture, CouldNotRun, Faults, Fetch, Identity, Inbox, Observer, States, Timer, Transport},
+    ports::{
+        Authority, BoxFuture, CouldNotRun, Detours, Faults, Fetch, Identity, Inbox, Observer, States, Timer, Transport,
+    },
     run::RUN_FORMAT,
 };
 
@@ -36,6 +38,8 @@ pub struct Ports {
     pub inbox: Option<Arc<dyn Inbox>>,
     /// What can disturb, by the places it stands at.
     pub faults: Vec<Arc<dyn Faults>>,
+    /// Makes ways to the candidate that can be disturbed, where the environment permits faults.
+    pub detours: Option<Arc<dyn Detours>>,
     /// What watches effects.
     pub observers: Vec<Arc<dyn Observer>>,
     /// Waits.

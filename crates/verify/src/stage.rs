@@ -1,13 +1,15 @@
 //! What a scenario works with: channels as roles, exchanges within budget and rate, marks, states, fresh values.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    ActorId, Axes, End, EnvironmentFacts, ExchangeId, Kind, ReasonCode, Source, Tape,
-    ports::{Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Limits, Next, Observer, Outbound},
+    ActorId, Axes, End, EnvironmentFacts, ExchangeId, FaultPlan, Kind, ReasonCode, Source, Tape,
+    ports::{
+        Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Limits, Next, Observer, Outbound, Transport,
+    },
 };
 use serde_json::Value;
 
@@ -143,14 +145,49 @@ impl Stage<'_> {
         CouldNotRun::Setup { what: "subject".to_owned(), why: why.into() }
     }
 
+    /// Opens a channel as an actor whose credential is none of the environment's own; see [`Stage::authority`].
+    ///
+    /// # Errors
+    /// When the target cannot be reached.
+    pub async fn open_as(&mut self, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
+        self.open_actor(actor).await
+    }
+
+    /// Opens a channel as a role over a way of its own, disturbed by a plan from its first connection on; with the handle
+    /// by which the plan is changed.
+    ///
+    /// # Errors
+    /// When the environment permits no faults, nobody plays the role, or the target cannot be reached.
+    pub async fn open_disturbed(
+        &mut self,
+        role: Role,
+        plan: Option<&FaultPlan>,
+    ) -> Result<(ChannelHandle, Arc<dyn Faults>), CouldNotRun> {
+        let none = || CouldNotRun::Internal("the environment permits no faults".to_owned());
+        let target = self.interface()?.target.clone();
+        let detour = self.ports.detours.as_ref().ok_or_else(none)?.to(&target).await?;
+        if plan.is_some() {
+            detour.faults.switch(&self.tape, plan).await?;
+        }
+        let actor = self.actor(role).await?;
+        self.mark(&role_mark(role), Some(&actor.id.0));
+        let channel = self.open_over(detour.transport.as_ref(), actor).await?;
+        Ok((channel, detour.faults))
+    }
+
     async fn open_actor(&mut self, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
+        let ports = self.ports;
+        self.open_over(ports.transport.as_ref(), actor).await
+    }
+
+    async fn open_over(&mut self, transport: &dyn Transport, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
         let target = self.interface()?.target.clone();
         for (_, value) in &actor.credentials {
             self.tape.hide(value.strip_prefix("Bearer ").unwrap_or(value), &actor.id);
         }
         let exchange = Limits::default().exchange.min(self.budget.time);
         let limits = Limits { exchange, ..Limits::default() };
-        let channel = self.ports.transport.open(&self.tape, &target, &actor, limits).await?;
+        let channel = transport.open(&self.tape, &target, &actor, limits).await?;
         let actor = actor.id;
         self.channels.push(OpenChannel {
             channel,

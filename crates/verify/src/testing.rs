@@ -132,6 +132,7 @@ impl World {
             authority: None,
             inbox: None,
             faults: Vec::new(),
+            detours: None,
             observers: Vec::new(),
             timer: Arc::new(NoWait),
             clock,

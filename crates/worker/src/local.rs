@@ -17,6 +17,8 @@ pub use identity::{DEFAULT_AUDIENCE, DEFAULT_ISSUER, signer};
 pub use job::JobRunner;
 pub use surroundings::Surroundings;
 
+mod dependency;
+mod detour;
 mod identity;
 mod job;
 mod states;
@@ -81,11 +83,13 @@ pub enum EnvironmentError {
         /// Which setting names it.
         by: String,
     },
-    /// The identity provider cannot listen.
-    #[error("failed to listen on `{address}`, named by `identity.serve`")]
+    /// The laboratory cannot listen.
+    #[error("failed to listen on `{address}`, named by {by}")]
     Listen {
         /// Where.
         address: String,
+        /// Which setting names it.
+        by: String,
         /// Why.
         #[source]
         source: std::io::Error,
@@ -177,9 +181,12 @@ impl LocalRun<'_> {
             allowance: surroundings.allowance,
         };
         let run = drive(harness, &request, &surroundings.ports, sink).await;
+        // The addresses are free again when the run is over.
         if let Some(provider) = surroundings.provider {
-            // The address is free again when the run is over.
             provider.shutdown().await;
+        }
+        for proxy in surroundings.dependencies {
+            proxy.shutdown().await;
         }
         Ok(run)
     }

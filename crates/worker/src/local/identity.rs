@@ -52,9 +52,10 @@ fn seed(place: &Place) -> Result<[u8; 32], EnvironmentError> {
     }
 }
 
-/// The identity of an environment: its port, and the provider that must live as long as the run where one is served.
+/// The identity of an environment: its ports, and the provider that must live as long as the run where one is served.
 pub(super) struct Served {
     pub(super) port: Arc<dyn ports::Identity>,
+    pub(super) authority: Arc<dyn ports::Authority>,
     pub(super) provider: Option<OidcProvider>,
 }
 
@@ -80,13 +81,15 @@ pub(super) async fn of(place: &Place) -> Result<Served, EnvironmentError> {
         now: Arc::new(|| SystemClock.now()),
     };
     let Some(serve) = &names.serve else {
-        let issuer = SyntheticIssuer::new(issuer.as_deref().unwrap_or(DEFAULT_ISSUER), options);
-        return Ok(Served { port: Arc::new(issuer), provider: None });
+        let issuer = Arc::new(SyntheticIssuer::new(issuer.as_deref().unwrap_or(DEFAULT_ISSUER), options));
+        return Ok(Served { port: issuer.clone(), authority: issuer, provider: None });
     };
-    let failed = |source| EnvironmentError::Listen { address: serve.value.clone(), source };
+    let by = "`identity.serve`";
+    let failed = |source| EnvironmentError::Listen { address: serve.value.clone(), by: by.to_owned(), source };
     let listen = serve.value.parse().map_err(|_| failed(std::io::ErrorKind::InvalidInput.into()))?;
     let provider = OidcProvider::start(options, Some(listen)).await.map_err(failed)?;
-    Ok(Served { port: Arc::new(provider.issuer().clone()), provider: Some(provider) })
+    let issuer = Arc::new(provider.issuer().clone());
+    Ok(Served { port: issuer.clone(), authority: issuer, provider: Some(provider) })
 }
 
 const fn algorithm(named: TokenAlgorithm) -> Algorithm {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use ostiary_canon::{Digest, jwk::KeySet};
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
-use ostiary_lab::OidcProvider;
-use ostiary_record::{EnvironmentFacts, ports::States};
+use ostiary_lab::{OidcProvider, TcpProxy};
+use ostiary_record::{
+    EnvironmentFacts, Monotonic,
+    ports::{Detours, Faults, States},
+};
 use ostiary_verify::{Allowance, Ports};
 
-use super::{EnvironmentError, Place, identity, states::HttpStates};
+use super::{EnvironmentError, Place, dependency, detour::ProxyDetours, identity, states::HttpStates};
 use crate::clock::MonotonicClock;
 
 /// Scenarios at the same time: independent ones overlap, and an agent on a laptop still answers in time.
@@ -28,6 +31,8 @@ pub struct Surroundings {
     pub allowance: Allowance,
     /// The identity provider, where one is served: it must live as long as the run.
     pub provider: Option<OidcProvider>,
+    /// What stands before the candidate's dependencies: it must live as long as the run.
+    pub dependencies: Vec<TcpProxy>,
 }
 
 // === impl Surroundings ===
@@ -45,17 +50,21 @@ impl Surroundings {
         let states = environment.provider_states.as_ref().map(|states| HttpStates::new(&states.url.value, &settings));
         let states = states.transpose().map_err(EnvironmentError::Settings)?;
         let identity = identity::of(place).await?;
+        let clock: Arc<dyn Monotonic> = Arc::new(MonotonicClock::start());
+        let dependencies = dependency::started(place, &clock).await?;
+        let detours = ProxyDetours { transport: transport.clone(), clock: Arc::clone(&clock) };
         let ports = Ports {
             transport: Arc::new(transport.clone()),
             fetch: Arc::new(transport),
             identity: identity.port,
             states: states.map(|states| Arc::new(states) as Arc<dyn States>),
-            authority: None,
+            authority: Some(identity.authority),
             inbox: None,
-            faults: Vec::new(),
+            faults: dependencies.iter().map(|proxy| Arc::new(proxy.faults()) as Arc<dyn Faults>).collect(),
+            detours: (!environment.faults.is_empty()).then(|| Arc::new(detours) as Arc<dyn Detours>),
             observers: Vec::new(),
             timer: Arc::new(TokioTimer),
-            clock: Arc::new(MonotonicClock::start()),
+            clock,
         };
         let allowance = Allowance {
             calls: u32::try_from(environment.budget.calls).unwrap_or(u32::MAX),
@@ -71,7 +80,7 @@ impl Surroundings {
             trust_roots: settings.trust_roots.as_ref().map(digest),
             ..environment.facts()
         };
-        Ok(Self { ports, card_url, facts, allowance, provider: identity.provider })
+        Ok(Self { ports, card_url, facts, allowance, provider: identity.provider, dependencies })
     }
 }
 
@@ -85,9 +94,6 @@ fn supported(place: &Place) -> Result<(), EnvironmentError> {
     }
     if let Some(observer) = environment.observers.first() {
         return unsupported(format!("the observer `{}`", observer.kind()));
-    }
-    if let Some(fault) = environment.faults.first() {
-        return unsupported(format!("the fault `{}`", fault.value));
     }
     Ok(())
 }
