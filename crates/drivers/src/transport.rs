@@ -88,6 +88,7 @@ impl HttpTransport {
         let url = match target.carrier {
             Carrier::Http => Url::parse(&target.url).map_err(|e| refused(format!("not a URL: {e}")))?,
             Carrier::Grpc => crate::http2::address(&target.url).map_err(refused)?.0,
+            Carrier::Stdio => return Err(refused("a process has no address to be led from".to_owned())),
         };
         self.dialer.origin(&url).map_err(|e| e.about(&target.url))
     }
