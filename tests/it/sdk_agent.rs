@@ -7,6 +7,7 @@ use anyhow::Result;
 use ostiary_lab::proxy::{Lie, LyingProxy, Options, Policy, Upstream};
 use ostiary_tests::{
     model::{caught, failures},
+    pair,
     target::root,
     world::World,
 };
@@ -109,17 +110,19 @@ async fn who_discovers_its_issuer_and_lets_everybody_in_is_caught() -> Result<()
     let world = World::discovering("ES256")?;
     let upstream = Upstream::plain(world.address().to_string());
     let proxy = LyingProxy::start(upstream, Policy::lie(Lie::IgnoreCredential), Options::default()).await?;
+    let (_, honest) = tokio::task::block_in_place(|| world.verify(world.address(), &[]))?;
     let (code, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), &[]))?;
     let found: BTreeSet<_> = failures(&report).into_iter().collect();
     let wanted: BTreeSet<_> =
         caught(Lie::IgnoreCredential).iter().map(|(l, c)| ((*l).to_owned(), (*c).to_owned())).collect();
     assert_eq!((code, found), (1, wanted), "{report:#}");
-    Ok(())
+    pair::executed(pair::PYTHON, &Lie::IgnoreCredential.to_string(), &honest, &report, caught(Lie::IgnoreCredential))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_lie_before_the_agent_is_caught_with_layer_and_code() -> Result<()> {
     let world = World::protected()?;
+    let (_, honest) = tokio::task::block_in_place(|| world.verify(world.address(), &[]))?;
     let mut wrong = Vec::new();
     for lie in LIES {
         let upstream = Upstream::plain(world.address().to_string());
@@ -130,6 +133,8 @@ async fn each_lie_before_the_agent_is_caught_with_layer_and_code() -> Result<()>
         let wanted: BTreeSet<_> = caught(lie).iter().map(|(l, c)| ((*l).to_owned(), (*c).to_owned())).collect();
         if code != 1 || found != wanted {
             wrong.push(format!("{lie}: exit {code}, wanted {wanted:?}, found {found:?}"));
+        } else {
+            pair::executed(pair::PYTHON, &lie.to_string(), &honest, &report, caught(lie))?;
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

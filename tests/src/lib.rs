@@ -3,6 +3,7 @@
 
 pub mod gateway;
 pub mod model;
+pub mod pair;
 pub mod program;
 pub mod target;
 pub mod world;

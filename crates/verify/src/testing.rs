@@ -30,6 +30,7 @@ use crate::{
 
 mod agent;
 mod edit;
+mod pairs;
 
 pub(crate) use agent::Honest;
 pub(crate) use edit::{Edit, Item, edit_answers, edit_document};
@@ -197,6 +198,7 @@ pub(crate) fn passes(check: &dyn Check, driven: &Driven) {
     let findings = driven.judge(check);
     assert!(findings.iter().any(|f| f.verdict.outcome() == Outcome::Pass), "nothing passes: {findings:#?}");
     assert_eq!(driven.verdict(check), (Outcome::Pass, None), "{findings:#?}");
+    pairs::passed(check);
 }
 
 /// Asserts that a lie is caught with this code, in the check's own layer, with events cited.
@@ -208,6 +210,7 @@ pub(crate) fn caught(check: &dyn Check, driven: &Driven, reason: ReasonCode) {
     if let Some(layer) = reason.row().layer {
         assert_eq!(layer, check.spec().layer, "{reason} belongs to another layer");
     }
+    pairs::caught(check, reason);
 }
 
 /// Asserts a verdict that is neither PASS nor FAIL.

@@ -9,6 +9,7 @@ use ostiary_lab::proxy::{Lie, LyingGrpcProxy, LyingProxy, Options, Policy, Upstr
 use ostiary_protocol::a2a::grpc::schema::{self, Field, Kind, Rule};
 use ostiary_tests::{
     model::{caught, failures},
+    pair,
     target::root,
     world::World,
 };
@@ -71,17 +72,23 @@ fn the_javascript_sdk_passes_on_each_binding() -> Result<()> {
 /// A version of an interface that is not looked at is a lie of that interface alone: the SDK's own gRPC server tells it.
 #[test]
 fn what_the_sdk_leaves_out_over_grpc_is_found_over_grpc() -> Result<()> {
+    let (_, honest) = {
+        let world = World::bindings(&[])?;
+        world.verify(world.address(), &["--gate", "conformance"])?
+    };
     let world = World::bindings(&["--any-grpc-version"])?;
     let (code, report) = world.verify(world.address(), &["--gate", "conformance"])?;
     assert_eq!(code, 1, "{report:#}");
     assert_eq!(failures(&report), [("protocol".to_owned(), "VERSION_NOT_ENFORCED".to_owned())]);
     assert_eq!(report["profiles_failed"], json!([GRPC]));
-    Ok(())
+    let wanted = &[("protocol", "VERSION_NOT_ENFORCED")];
+    pair::executed(pair::PYTHON, "takes any version over gRPC", &honest, &report, wanted)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_lie_over_http_is_caught_over_both_bindings_of_it() -> Result<()> {
     let world = World::bindings(&[])?;
+    let (_, honest) = tokio::task::block_in_place(|| world.verify(world.address(), &[]))?;
     let mut wrong = Vec::new();
     for lie in LIES {
         let upstream = Upstream::plain(world.address().to_string());
@@ -94,6 +101,7 @@ async fn each_lie_over_http_is_caught_over_both_bindings_of_it() -> Result<()> {
                 wrong.push(format!("{lie} over {profile}: exit {code}, wanted {wanted:?}, found {found:?}"));
             }
         }
+        pair::executed(pair::PYTHON, &lie.to_string(), &honest, &report, caught(lie))?;
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -103,6 +111,7 @@ async fn each_lie_over_http_is_caught_over_both_bindings_of_it() -> Result<()> {
 async fn each_lie_over_grpc_is_caught_over_grpc() -> Result<()> {
     let world = World::bindings(&[])?;
     let agent = world.grpc().context("the agent speaks gRPC")?;
+    let (_, honest_run) = tokio::task::block_in_place(|| world.verify(world.address(), &[]))?;
     let mut wrong = Vec::new();
     for lie in LIES.map(Some).into_iter().chain([None]) {
         let proxy = LyingGrpcProxy::start(agent.to_string(), lie.map_or(Policy::Record, Policy::lie)).await?;
@@ -114,6 +123,9 @@ async fn each_lie_over_grpc_is_caught_over_grpc() -> Result<()> {
             if found != wanted {
                 wrong.push(format!("{lie:?} over {profile}: wanted {wanted:?}, found {found:?}"));
             }
+        }
+        if let Some(lie) = lie {
+            pair::executed(pair::PYTHON, &lie.to_string(), &honest_run, &report, caught(lie))?;
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
