@@ -9,9 +9,11 @@ use crate::{
     yaml::{self, Node},
 };
 
+pub use callbacks::{Callbacks, Reachable};
 pub use identity::{ClientCredentials, HarnessIdentity, Identity, TokenAlgorithm};
 pub use observer::Observer;
 
+mod callbacks;
 mod check;
 mod facts;
 mod identity;
@@ -52,6 +54,8 @@ file_type! {
         subjects: BTreeMap<String, Subject> = default,
         /// The endpoint that sets provider states up and tears them down.
         provider_states: Option<ProviderStates>,
+        /// Where push notifications are received.
+        callbacks: Option<Callbacks>,
         /// Which risks may be exercised here; nothing is called that is not cleared.
         cleared_effects: Vec<Risk> = default,
         /// Which parts around the candidate are real, and which are doubles.

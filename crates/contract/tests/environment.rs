@@ -26,6 +26,7 @@ const WHOLE: &str = r#"environment:
     - { kind: egress, allow: [payments.example.test] }
     - { kind: approvals }
     - { kind: audit, dsn_env: PLAN_DB, table: audit_log }
+  callbacks: { listen: 127.0.0.1:9500, base: "https://hooks.example.test", reachable: public }
   budget: { calls: 2000, rate_per_s: 50 }
   faults: [ latency, reset, partial_response, dependency_down ]
   dependencies: [ { name: store, listen: 127.0.0.1:9700, connect: "db.internal:5432" } ]
@@ -123,4 +124,29 @@ fn every_contradiction_of_an_environment_comes_at_once() {
     ];
     assert_eq!(found, expect);
     assert_eq!(codes("environment: {name: local}\n"), [(Code::MissingKey, 1)]);
+}
+
+#[test]
+fn callbacks_open_a_port_and_name_what_everybody_can_call() {
+    let text = |callbacks: &str| {
+        format!("environment:\n  name: local\n  a2a: {{card_url: https://a.example.test/c.json}}\n  callbacks: {callbacks}\n")
+    };
+    let read = |callbacks: &str| Environment::parse("e.yaml", text(callbacks).as_bytes());
+    let local = read("{}").unwrap_or_else(|p| panic!("{p}"));
+    assert!(local.needs_operator());
+    let facts = local.callbacks.unwrap_or_else(|| panic!("it was read")).facts(None);
+    assert_eq!((facts.public, facts.https, facts.signed), (false, false, None));
+    let public = "{ listen: 127.0.0.1:9500, base: https://hooks.example.test, reachable: public }";
+    let facts = read(public).unwrap_or_else(|p| panic!("{p}")).callbacks.unwrap_or_default().facts(None);
+    assert_eq!((facts.public, facts.https), (true, true));
+    for (wrong, code) in [
+        ("{ reachable: public }", Code::Contradiction),
+        ("{ listen: nowhere }", Code::InvalidValue),
+        ("{ base: hooks.example.test }", Code::InvalidValue),
+        ("{ base: https://user:pass@hooks.example.test }", Code::SecretInline),
+        ("{ audience: me }", Code::Contradiction),
+        ("{ reachable: everywhere }", Code::InvalidValue),
+    ] {
+        assert!(codes(&text(wrong)).contains(&(code, 4)), "{wrong}");
+    }
 }

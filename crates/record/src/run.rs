@@ -69,6 +69,32 @@ pub struct EnvironmentFacts {
     /// Parts that the candidate reaches through the harness, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
+    /// Where push notifications are received; `None` = nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callbacks: Option<CallbackFacts>,
+}
+
+/// What a judge may know of the callback receiver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallbackFacts {
+    /// Whether its addresses are public ones, which a candidate has no reason to refuse; else they are on the loopback.
+    pub public: bool,
+    /// Whether its addresses are `https`.
+    pub https: bool,
+    /// The keys that the candidate signs its notifications with, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<SignedCallbacks>,
+}
+
+/// By what signed notifications are verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedCallbacks {
+    /// The key set (RFC 7517), public keys alone.
+    pub jwks: serde_json::Value,
+    /// The `aud`.
+    pub audience: String,
+    /// The `iss`, where it matters.
+    pub issuer: Option<String>,
 }
 
 /// Who really answered, as far as a run can tell (B-05). Another server, key or way there is another target.

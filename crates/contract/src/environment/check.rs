@@ -31,6 +31,12 @@ impl Environment {
             let at = member(node, "subjects").and_then(|s| s.get(name)).map_or(node.at, |n| n.at);
             subject.check(name, self, at, cx);
         }
+        if let Some(callbacks) = &self.callbacks {
+            if let Some(base) = &callbacks.base {
+                web_address(base, cx);
+            }
+            callbacks.check(member(node, "callbacks").map_or(node.at, |n| n.at), cx);
+        }
         self.check_commands(node, cx);
         self.check_dependencies(cx);
     }
@@ -131,6 +137,7 @@ impl Environment {
             || self.trust_roots.is_some()
             || self.card_keys.is_some()
             || self.artifact.is_some()
+            || self.callbacks.is_some()
             || observes
             || !self.dependencies.is_empty()
             || self.mcp.iter().any(server)

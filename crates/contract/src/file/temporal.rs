@@ -34,15 +34,17 @@ file_type! {
         terminal_retention_ms: Option<u64>,
         /// How a consumer should retry.
         retry: Option<RetryPolicy>,
+        /// How the agent itself repeats a push notification that its receiver did not take.
+        push_retry: Option<RetryPolicy>,
     }
 }
 
 file_type! {
-    /// How a consumer should retry.
+    /// How something is tried again.
     pub struct RetryPolicy {
-        /// Attempts in all.
+        /// Most attempts in all.
         max_attempts: u32,
-        /// The shortest wait before the second attempt.
+        /// The shortest wait before a further attempt.
         backoff_ms: u64,
     }
 }

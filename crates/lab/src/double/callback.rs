@@ -1,7 +1,8 @@
 //! The callback receiver: where a candidate's push notifications arrive, recorded, checked and answered as told.
 //!
 //! Each registration has an address of its own. What arrives is bounded in size, number and time: a flood is counted, not
-//! kept.
+//! kept. Beside the addresses that candidates are told there is a second port on the loopback, which stands for a service
+//! of the candidate's own network: what arrives there was sent where it must not go.
 
 mod proof;
 mod state;
@@ -25,7 +26,7 @@ use ostiary_record::{
 };
 use tokio::sync::watch;
 
-use self::state::State;
+use self::state::{Door, State};
 use super::{
     oidc::Now,
     serve::{Answer, Failure, Server, status, with},
@@ -52,10 +53,12 @@ pub struct CallbackOptions {
 pub struct CallbackReceiver {
     desk: Arc<Desk>,
     server: Server,
+    inside: Server,
 }
 
 struct Desk {
     base: String,
+    inside: SocketAddr,
     seed: u64,
     clock: Arc<dyn Monotonic>,
     now: Now,
@@ -91,17 +94,22 @@ impl CallbackReceiver {
     /// When the address cannot be bound.
     pub async fn start(options: CallbackOptions) -> io::Result<Self> {
         let (listener, addr) = Server::bind(options.listen).await?;
+        let (inner, inside) = Server::bind(None).await?;
         let desk = Arc::new(Desk {
             base: options.base.unwrap_or_else(|| format!("http://{addr}")).trim_end_matches('/').to_owned(),
+            inside,
             seed: options.seed,
             clock: SinceStart::or(options.clock),
             now: options.now,
             state: Mutex::default(),
             recorded: watch::Sender::new(0),
         });
-        let serving = Arc::clone(&desk);
-        let server = Server::start(listener, addr, move |request| Arc::clone(&serving).take(request));
-        Ok(Self { desk, server })
+        let serve = |listener, addr, door| {
+            let desk = Arc::clone(&desk);
+            Server::start(listener, addr, move |request| Arc::clone(&desk).take(door, request))
+        };
+        let (server, inside) = (serve(listener, addr, Door::Told), serve(inner, inside, Door::Inside));
+        Ok(Self { desk, server, inside })
     }
 
     /// Where it listens.
@@ -113,6 +121,7 @@ impl CallbackReceiver {
     /// Stops and waits until every connection is gone.
     pub async fn shutdown(self) {
         self.server.shutdown().await;
+        self.inside.shutdown().await;
     }
 }
 
@@ -122,6 +131,7 @@ impl Inbox for CallbackReceiver {
             "deliveries to any other address: an egress observer may see them",
             "plain HTTP on a private address: a candidate that refuses such callbacks is right to, and sends nothing",
             "what of a body is longer than 256 KiB, and what of a flood is more than a thousand deliveries an address",
+            "what a candidate on another machine sends to its own loopback",
         ]
         .map(str::to_owned)
         .to_vec()
@@ -131,8 +141,13 @@ impl Inbox for CallbackReceiver {
         for secret in registration.proofs.iter().filter_map(secret) {
             tape.hide(secret, &ActorId(format!("callback:{}", registration.name)));
         }
-        let path = self.desk.state().register(self.desk.seed, tape.clone(), registration);
+        let path = self.desk.state().register(Door::Told, self.desk.seed, tape.clone(), registration);
         Address { url: format!("{}{path}", self.desk.base), path }
+    }
+
+    fn register_inside(&self, tape: &Tape, registration: Registration) -> Option<Address> {
+        let path = self.desk.state().register(Door::Inside, self.desk.seed, tape.clone(), registration);
+        Some(Address { url: format!("http://{}{path}", self.desk.inside), path })
     }
 
     fn withdraw(&self, address: &Address) {
@@ -159,14 +174,14 @@ impl Inbox for CallbackReceiver {
 // === impl Desk ===
 
 impl Desk {
-    async fn take(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Failure> {
+    async fn take(self: Arc<Self>, door: Door, request: Request<Incoming>) -> Result<Answer, Failure> {
         let at = self.clock.now();
         let (parts, body) = request.into_parts();
         let (body, cut) = bounded(body).await;
         let reply = {
             let mut state = self.state();
             let target = parts.uri.path();
-            let judged = state.judge(target, &parts.headers, (self.now)());
+            let judged = state.judge(door, target, &parts.headers, (self.now)());
             let delivery = Delivery {
                 n: 0,
                 at,
@@ -180,7 +195,7 @@ impl Desk {
                 shown: judged.shown,
                 answered: status_of(&judged.reply),
             };
-            state.keep(target, delivery);
+            state.keep(door, target, delivery);
             judged.reply
         };
         self.recorded.send_modify(|n| *n += 1);

@@ -1,6 +1,6 @@
 //! The callback receiver as a sender and a judge see it (X-01; stand on it).
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use ostiary_canon::jwk::Algorithm;
@@ -179,6 +179,20 @@ async fn what_comes_after_withdrawal_and_where_nobody_registered_is_kept_apart()
 }
 
 #[tokio::test]
+async fn the_port_inside_is_another_one_and_its_addresses_hold_there_alone() {
+    let (receiver, tape) = (receiver().await, tape());
+    let told = receiver.register(&tape, registration(vec![], vec![]));
+    let inside = receiver.register_inside(&tape, Registration { name: "inside".into(), ..Registration::default() });
+    let inside = inside.unwrap();
+    assert_eq!(deliver(&inside, &[]).await, 200);
+    assert_eq!(receiver.arrived(&inside).deliveries[0].to.as_deref(), Some("inside"));
+    let base = told.url.strip_suffix(&told.path).unwrap();
+    let crossed = Address { url: format!("{base}{}", inside.path), path: inside.path.clone() };
+    assert_eq!(deliver(&crossed, &[]).await, 404);
+    assert_eq!((receiver.strays().deliveries.len(), receiver.arrived(&inside).deliveries.len()), (1, 1));
+}
+
+#[tokio::test]
 async fn a_long_body_is_cut_and_a_body_that_never_ends_is_not_waited_for() {
     let receiver = receiver().await;
     let address = receiver.register(&tape(), registration(vec![], vec![]));
@@ -200,18 +214,15 @@ async fn a_body_that_trickles_in_ends_by_our_time() {
     assert_eq!((came.cut, came.body.as_str()), (true, Some("half")));
 }
 
-#[tokio::test]
-async fn a_flood_is_counted_and_not_kept() {
-    let (receiver, tape) = (Arc::new(receiver().await), tape());
-    let address = receiver.register(&tape, registration(vec![], vec![]));
-    // Many on few connections: what a flood is.
-    let head = format!("POST {} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{{}}", address.path);
-    let mut flood = JoinSet::new();
+/// Sends so many on few connections, which is what a flood is.
+async fn flood(receiver: &CallbackReceiver, address: &Address, count: usize, body: &'static str) {
+    let head = format!("POST {} HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n{body}", address.path, body.len());
+    let mut sending = JoinSet::new();
     for _ in 0..4 {
         let (head, addr) = (head.clone(), receiver.addr());
-        flood.spawn(async move {
+        sending.spawn(async move {
             let mut stream = TcpStream::connect(addr).await.unwrap();
-            for _ in 0..300 {
+            for _ in 0..count / 4 {
                 stream.write_all(head.as_bytes()).await.unwrap();
                 let mut answer = Vec::new();
                 while !answer.ends_with(b"\r\n\r\n") {
@@ -220,8 +231,33 @@ async fn a_flood_is_counted_and_not_kept() {
             }
         });
     }
-    flood.join_all().await;
-    assert!(receiver.wait(&address, 1_200, LONG).await);
+    sending.join_all().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_ten_thousand_is_counted_and_not_kept() {
+    let (receiver, tape) = (receiver().await, tape());
+    let address = receiver.register(&tape, registration(vec![], vec![]));
+    flood(&receiver, &address, 10_000, "{}").await;
+    assert!(receiver.wait(&address, 10_000, LONG).await);
     let arrived = receiver.arrived(&address);
-    assert_eq!((arrived.deliveries.len(), arrived.dropped, inbound(&tape).len()), (1_000, 200, 1_000));
+    assert_eq!((arrived.deliveries.len(), arrived.dropped, inbound(&tape).len()), (1_000, 9_000, 1_000));
+    let marks = tape.events().into_iter().filter(|event| matches!(&event.kind, Kind::Mark { label, value }
+        if label.0 == "callbacks_dropped" && value.as_deref() == Some("push")));
+    assert_eq!(marks.count(), 1, "that there was more is said once");
+}
+
+#[tokio::test]
+async fn a_flood_of_huge_bodies_is_held_in_sixteen_mebibytes() {
+    static HUGE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| "x".repeat(256 << 10));
+    let (receiver, tape) = (receiver().await, tape());
+    let (one, other) =
+        (receiver.register(&tape, registration(vec![], vec![])), receiver.register(&tape, registration(vec![], vec![])));
+    for address in [&one, &other] {
+        flood(&receiver, address, 60, &HUGE).await;
+    }
+    let (first, second) = (receiver.arrived(&one), receiver.arrived(&other));
+    let kept = [&first, &second].into_iter().flat_map(|a| &a.deliveries).map(|d| d.body.as_bytes().len());
+    assert_eq!(kept.sum::<usize>(), 16 << 20);
+    assert_eq!(first.dropped + second.dropped, 56);
 }

@@ -64,6 +64,8 @@ pub struct SendMessage {
     pub history_length: Option<u32>,
     /// Whether to answer right after the task was created; `None` = not said, which means to wait.
     pub return_immediately: Option<bool>,
+    /// A callback that is registered with the message; its task is the one that the message leads to.
+    pub push: Option<PushConfig>,
     /// Metadata of the request.
     pub metadata: Option<Value>,
 }
@@ -183,6 +185,18 @@ impl Operation {
     }
 }
 
+// === impl PushConfig ===
+
+impl PushConfig {
+    /// The configuration in ProtoJSON.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut out = Map::new();
+        put_push(&mut out, self);
+        Value::Object(out)
+    }
+}
+
 // === impl UserMessage ===
 
 impl UserMessage {
@@ -217,6 +231,7 @@ fn put_send(out: &mut Map<String, Value>, send: &SendMessage) {
     put_list_of(&mut configuration, "acceptedOutputModes", &send.accepted_output_modes);
     put(&mut configuration, "historyLength", send.history_length);
     put(&mut configuration, "returnImmediately", send.return_immediately);
+    put(&mut configuration, "taskPushNotificationConfig", send.push.as_ref().map(PushConfig::to_value));
     put(out, "configuration", (!configuration.is_empty()).then_some(configuration));
     put(out, "metadata", send.metadata.clone());
 }
@@ -230,7 +245,8 @@ fn put_list(out: &mut Map<String, Value>, list: &ListTasks) {
 }
 
 fn put_push(out: &mut Map<String, Value>, push: &PushConfig) {
-    put(out, "taskId", Some(&push.task_id));
+    // the task of a callback in a message is not known yet
+    put(out, "taskId", Some(&push.task_id).filter(|id| !id.is_empty()));
     put(out, "id", push.id.as_ref());
     put(out, "url", Some(&push.url));
     put(out, "token", push.token.as_ref());
@@ -251,6 +267,14 @@ mod tests {
             send.request(None),
             json!({"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}})
         );
+    }
+
+    #[test]
+    fn a_callback_of_a_message_names_no_task() {
+        let push = PushConfig { url: "https://a.example.test/".into(), id: Some("p".into()), ..PushConfig::default() };
+        let send = Operation::SendMessage(SendMessage { push: Some(push), ..SendMessage::default() });
+        let expected = json!({"taskPushNotificationConfig": {"id": "p", "url": "https://a.example.test/"}});
+        assert_eq!(send.request(None)["configuration"], expected);
     }
 
     #[test]

@@ -54,6 +54,11 @@ pub trait Inbox: Send + Sync {
     fn blind(&self) -> Vec<String>;
     /// Opens an address; its deliveries go to `tape` as `Inbound` events of the channel `callback:NAME`.
     fn register(&self, tape: &Tape, registration: Registration) -> Address;
+    /// Opens an address that no candidate may call by itself: on the loopback, at another port than all others, as a
+    /// service of the candidate's own machine would be. `None` = this inbox has no such place.
+    fn register_inside(&self, _tape: &Tape, _registration: Registration) -> Option<Address> {
+        None
+    }
     /// Remembers that nothing may come any more; what still comes is kept and marked.
     fn withdraw(&self, address: &Address);
     /// What arrived at an address so far.

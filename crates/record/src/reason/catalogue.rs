@@ -264,6 +264,27 @@ catalogue! {
     ErrorNotRefused = "ERROR_NOT_REFUSED", PROTOCOL, Never,
         "A request that must be refused was served.",
         "Refuse it with the error that the specification or the contract names.";
+    CallbackConfigurationLost = "CALLBACK_CONFIGURATION_LOST", PROTOCOL, Never,
+        "A push configuration is not what, or not there where, it was registered: another address, no id, missing from the list, or still there after its deletion.",
+        "Keep each configuration as it was registered until its task ends or it is deleted.";
+    CallbackIgnored = "CALLBACK_IGNORED", PROTOCOL, Never,
+        "A push configuration in a message was taken without a word by an agent that sends no notifications.",
+        "Refuse it with PushNotificationNotSupportedError, so that its sender does not wait in vain.";
+    CallbackNotDelivered = "CALLBACK_NOT_DELIVERED", PROTOCOL, Never,
+        "No notification came to a registered callback, although its task went on to its end.",
+        "Attempt at least one delivery to each registered callback.";
+    CallbackMalformed = "CALLBACK_MALFORMED", PROTOCOL, Never,
+        "A notification is no POST of one StreamResponse about the task that the callback was registered for.",
+        "Send one StreamResponse in JSON, whatever the binding is.";
+    CallbackAfterDeletion = "CALLBACK_AFTER_DELETION", PROTOCOL, Never,
+        "An event that happened after a callback had been deleted was delivered to it.",
+        "Look for the configuration right before each delivery.";
+    CallbackRedeliveryDiffers = "CALLBACK_REDELIVERY_DIFFERS", PROTOCOL, Never,
+        "A repeated notification differs from the event that it repeats, so that its receiver takes it for a new one.",
+        "Send the same body again.";
+    CallbackNotRetried = "CALLBACK_NOT_RETRIED", PROTOCOL, Never,
+        "A notification that its receiver could not take was not sent again, as the specification recommends.",
+        "Retry with growing pauses.";
     TaskNotFound = "TASK_NOT_FOUND_UNEXPECTED", PROTOCOL, May,
         "A task that the candidate itself created cannot be read back.",
         "Keep tasks for at least the declared retention.";
@@ -292,6 +313,15 @@ catalogue! {
     UndeclaredCredentialRequired = "UNDECLARED_CREDENTIAL_REQUIRED", AUTHORIZATION, Never,
         "A credential is asked for although the card declares no security scheme.",
         "Declare the scheme in the card.";
+    CallbackUnauthenticated = "CALLBACK_UNAUTHENTICATED", AUTHORIZATION, Never,
+        "A notification does not show the credential that its configuration names, or not the right one.",
+        "Send `Authorization` with the configuration's scheme and credentials.";
+    CallbackElsewhere = "CALLBACK_ELSEWHERE", AUTHORIZATION, Never,
+        "What was meant for a registered callback was sent to another address.",
+        "Deliver to the registered address alone, and follow no redirect.";
+    CallbackAddressUnchecked = "CALLBACK_ADDRESS_UNCHECKED", AUTHORIZATION, Never,
+        "A callback address that leads into the agent's own network, or is no https, was taken.",
+        "Refuse such addresses when they are registered, and look again at what a name resolves to before each delivery.";
     // --- behavior ---
     SideEffectDeclarationMismatch = "SIDE_EFFECT_DECLARATION_MISMATCH", BEHAVIOR, Never,
         "A tool or operation declared read-only wrote.",
@@ -303,6 +333,9 @@ catalogue! {
     DeadlineMissed = "DEADLINE_MISSED", TEMPORAL, May,
         "A deadline of the temporal contract passed.",
         "Answer in time, or change the temporal contract.";
+    CallbackRetryExcessive = "CALLBACK_RETRY_EXCESSIVE", TEMPORAL, Never,
+        "A notification was sent again more often, or sooner, than the temporal contract promises.",
+        "Wait before each further attempt and stop after the last one, or change `push_retry`.";
     // --- any layer ---
     CaseExpectationFailed = "CASE_EXPECTATION_FAILED", ANY, Never,
         "A case of the bundle did not yield what it expects.",
@@ -319,6 +352,9 @@ catalogue! {
     ObserverMissing = "OBSERVER_MISSING", ANY, WhenProvided,
         "No observer of the environment sees the effect in question.",
         "Add the observer to the environment.";
+    CallbackRefused = "CALLBACK_REFUSED", ANY, WhenProvided,
+        "The agent refused the address of the callback receiver, as it may for one that is not public, so no delivery can be seen.",
+        "Put the receiver under a public https name, or let the agent call it in this environment.";
     ObservationIncomplete = "OBSERVATION_INCOMPLETE", ANY, WhenProvided,
         "What was recorded does not suffice to tell.",
         "See what is missing.";
