@@ -145,6 +145,7 @@ fn callbacks_open_a_port_and_name_what_everybody_can_call() {
         ("{ base: hooks.example.test }", Code::InvalidValue),
         ("{ base: https://user:pass@hooks.example.test }", Code::SecretInline),
         ("{ audience: me }", Code::Contradiction),
+        ("{ signed_by: keys.json }", Code::Contradiction),
         ("{ reachable: everywhere }", Code::InvalidValue),
     ] {
         assert!(codes(&text(wrong)).contains(&(code, 4)), "{wrong}");

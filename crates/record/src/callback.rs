@@ -36,6 +36,8 @@ pub enum Reply {
     Redirect(String),
     /// None; the connection stays until the sender leaves.
     Silence,
+    /// None; the connection is closed, so that the sender cannot know that the delivery came.
+    Broken,
 }
 
 /// What a delivery must show.

@@ -37,6 +37,10 @@ pub struct PlanInput<'a> {
 /// Most drives of one run, whatever an environment allows: a plan is held in memory as a whole.
 const MOST_STEPS: usize = 100_000;
 
+/// What to do where notifications cannot be received.
+pub(crate) const NO_CALLBACKS: &str =
+    "push notifications cannot be received here: add `callbacks` to the environment, and let the agent call that address";
+
 /// What will be driven, and what will not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -238,6 +242,9 @@ fn obstacle(
         && !input.environment.cleared_effects.iter().any(|e| e == risk)
     {
         return Some((ReasonCode::CallNotCleared, format!("`{risk}` is not in the environment's `cleared_effects`")));
+    }
+    if spec.needs.callbacks && input.environment.callbacks.is_none() {
+        return Some((ReasonCode::ObserverMissing, NO_CALLBACKS.to_owned()));
     }
     let missing = spec.needs.roles.iter().find(|r| **r != Role::Anonymous && !cast.contains_key(r))?;
     let why = format!("no subject of the environment can play the role {}", missing.as_str());

@@ -90,6 +90,8 @@ pub struct Needs {
     pub roles: &'static [Role],
     /// Provider states that must be set up before.
     pub states: &'static [&'static str],
+    /// A receiver of push notifications.
+    pub callbacks: bool,
 }
 
 /// Whom a scenario speaks as. The plan gives each role to a subject of the environment, per profile.
@@ -158,7 +160,7 @@ impl Budget {
 
 impl Needs {
     /// A card and somebody to call as.
-    pub const USUAL: Self = Self { card: true, roles: &[Role::Primary], states: &[] };
+    pub const USUAL: Self = Self { card: true, roles: &[Role::Primary], states: &[], callbacks: false };
 }
 
 // === impl Role ===

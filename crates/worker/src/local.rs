@@ -4,7 +4,10 @@
 //! Nothing of an environment is ignored: what cannot be honoured is an [`EnvironmentError`] before the first call.
 //! Start with [`LocalRun`]; [`JobRunner`] is the same for runs of the Jobs port.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use jiff::Timestamp;
 use ostiary_canon::jwk::KeySetError;
@@ -17,6 +20,7 @@ pub use identity::{DEFAULT_AUDIENCE, DEFAULT_ISSUER, signer};
 pub use job::JobRunner;
 pub use surroundings::Surroundings;
 
+mod callbacks;
 mod dependency;
 mod detour;
 mod identity;
@@ -94,9 +98,11 @@ pub enum EnvironmentError {
         #[source]
         source: std::io::Error,
     },
-    /// The keys for signed cards are no key set.
-    #[error("`card_keys` names `{file}`, which is no JWK set")]
-    CardKeys {
+    /// A file of keys is no key set.
+    #[error("{by} names `{file}`, which is no JWK set")]
+    Keys {
+        /// Which setting names it.
+        by: &'static str,
         /// Which file.
         file: String,
         /// Why.
@@ -187,6 +193,10 @@ impl LocalRun<'_> {
         }
         for proxy in surroundings.dependencies {
             proxy.shutdown().await;
+        }
+        drop(surroundings.ports);
+        if let Some(receiver) = surroundings.receiver.and_then(Arc::into_inner) {
+            receiver.shutdown().await;
         }
         Ok(run)
     }

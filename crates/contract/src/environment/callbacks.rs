@@ -24,7 +24,7 @@ file_type! {
         /// JWK set of the public keys that the candidate signs its notifications with, relative to the environment file;
         /// absent = it signs none.
         signed_by: Option<Located<String>>,
-        /// The `aud` of signed notifications; absent = the address that they are sent to.
+        /// The `aud` of signed notifications.
         audience: Option<String>,
         /// The `iss` of signed notifications, where it matters.
         issuer: Option<String>,
@@ -71,9 +71,10 @@ impl Callbacks {
             let message = "an address that everybody can call is a name, and `base` names none";
             cx.problem_with_hint(at, Code::Contradiction, message, "write `base: https://hooks.example.test` beside it");
         }
-        if self.signed_by.is_none() && (self.audience.is_some() || self.issuer.is_some()) {
-            let message = "`audience` and `issuer` hold for signed notifications only";
-            cx.problem_with_hint(at, Code::Contradiction, message, "write `signed_by: keys.json` beside them");
+        let audience = self.audience.is_some();
+        if self.signed_by.is_some() != audience || (!audience && self.issuer.is_some()) {
+            let message = "signed notifications are verified by `signed_by` and `audience` together, and `issuer` if wanted";
+            cx.problem(at, Code::Contradiction, message);
         }
     }
 }

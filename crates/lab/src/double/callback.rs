@@ -199,6 +199,9 @@ impl Desk {
             judged.reply
         };
         self.recorded.send_modify(|n| *n += 1);
+        if reply == Reply::Broken {
+            return Err("the connection is closed on purpose".into());
+        }
         Ok(answer(&reply).await)
     }
 
@@ -216,7 +219,7 @@ async fn answer(reply: &Reply) -> Answer {
         }
         Reply::Redirect(to) => with(status(307), header::LOCATION, to),
         // Until the sender leaves, or the receiver stops.
-        Reply::Silence => std::future::pending().await,
+        Reply::Silence | Reply::Broken => std::future::pending().await,
     }
 }
 
@@ -224,7 +227,7 @@ const fn status_of(reply: &Reply) -> Option<u16> {
     match reply {
         Reply::Status(code) | Reply::Slow { status: code, .. } => Some(*code),
         Reply::Redirect(_) => Some(307),
-        Reply::Silence => None,
+        Reply::Silence | Reply::Broken => None,
     }
 }
 

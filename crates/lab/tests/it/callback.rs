@@ -79,6 +79,20 @@ async fn answers_come_in_their_order_and_the_last_stays() {
     assert_eq!(answered, [Some(503), Some(307), Some(204), Some(204)]);
 }
 
+#[tokio::test]
+async fn a_broken_connection_gives_no_answer_and_the_delivery_is_kept() {
+    let receiver = receiver().await;
+    let address = receiver.register(&tape(), registration(vec![Reply::Broken, Reply::Status(200)], vec![]));
+    let mut stream = TcpStream::connect(receiver.addr()).await.unwrap();
+    let head = format!("POST {} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{{}}", address.path);
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    assert_eq!(stream.read_to_end(&mut answer).await.unwrap_or(0), 0, "it was answered");
+    assert_eq!(deliver(&address, &[]).await, 200);
+    let answered: Vec<_> = receiver.arrived(&address).deliveries.iter().map(|d| d.answered).collect();
+    assert_eq!(answered, [None, Some(200)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_answer_is_recorded_before_it_is_given_and_silence_gives_none() {
     let receiver = receiver().await;

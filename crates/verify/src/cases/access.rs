@@ -39,7 +39,7 @@ static SPEC: ScenarioSpec = ScenarioSpec {
     gate: Gate::Security,
     control: Control::Within,
     clearance: Clearance::Write,
-    needs: Needs { card: true, roles: &[], states: &[] },
+    needs: Needs { roles: &[], ..Needs::USUAL },
     ..ScenarioSpec::new(ID, "A case of the contract reaches for a task as a subject of a tenant.")
 };
 

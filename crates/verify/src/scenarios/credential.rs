@@ -34,7 +34,7 @@ const fn spec(id: &'static str, summary: &'static str, roles: &'static [Role]) -
         gate: Gate::Security,
         control: Control::Within,
         clearance: Clearance::Write,
-        needs: Needs { card: true, roles, states: &[] },
+        needs: Needs { roles, ..Needs::USUAL },
         ..ScenarioSpec::new(id, summary)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Public;
 static SPEC: ScenarioSpec = ScenarioSpec {
     gate: Gate::Security,
     clearance: Clearance::Write,
-    needs: Needs { card: true, roles: &[Role::Anonymous], states: &[] },
+    needs: Needs { roles: &[Role::Anonymous], ..Needs::USUAL },
     ..ScenarioSpec::new(ID, "A message without credential to an agent that declares no security scheme.")
 };
 

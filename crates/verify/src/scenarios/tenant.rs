@@ -30,7 +30,7 @@ static SPEC: ScenarioSpec = ScenarioSpec {
     gate: Gate::Security,
     control: Control::Within,
     clearance: Clearance::Write,
-    needs: Needs { card: true, roles: &[Role::Primary, Role::OtherTenant], states: &[] },
+    needs: Needs { roles: &[Role::Primary, Role::OtherTenant], ..Needs::USUAL },
     ..ScenarioSpec::new(ID, "A task of one tenant is read and canceled by another, beside one that does not exist.")
 };
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ostiary_canon::{Digest, jwk::KeySet};
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
-use ostiary_lab::{OidcProvider, TcpProxy};
+use ostiary_lab::{CallbackReceiver, OidcProvider, TcpProxy};
 use ostiary_record::{
     EnvironmentFacts, Monotonic,
-    ports::{Detours, Faults, States},
+    ports::{Detours, Faults, Inbox, States},
 };
 use ostiary_verify::{Allowance, Ports};
 
-use super::{EnvironmentError, Place, dependency, detour::ProxyDetours, identity, states::HttpStates};
+use super::{EnvironmentError, Place, callbacks, dependency, detour::ProxyDetours, identity, states::HttpStates};
 use crate::clock::MonotonicClock;
 
 /// Scenarios at the same time: independent ones overlap, and an agent on a laptop still answers in time.
@@ -33,6 +33,8 @@ pub struct Surroundings {
     pub provider: Option<OidcProvider>,
     /// What stands before the candidate's dependencies: it must live as long as the run.
     pub dependencies: Vec<TcpProxy>,
+    /// The receiver of push notifications, where there is one: it must live as long as the run.
+    pub receiver: Option<Arc<CallbackReceiver>>,
 }
 
 // === impl Surroundings ===
@@ -53,13 +55,14 @@ impl Surroundings {
         let clock: Arc<dyn Monotonic> = Arc::new(MonotonicClock::start());
         let dependencies = dependency::started(place, &clock).await?;
         let detours = ProxyDetours { transport: transport.clone(), clock: Arc::clone(&clock) };
+        let callbacks = callbacks::of(place, &clock).await?;
         let ports = Ports {
             transport: Arc::new(transport.clone()),
             fetch: Arc::new(transport),
             identity: identity.port,
             states: states.map(|states| Arc::new(states) as Arc<dyn States>),
             authority: Some(identity.authority),
-            inbox: None,
+            inbox: callbacks.receiver.clone().map(|receiver| receiver as Arc<dyn Inbox>),
             faults: dependencies.iter().map(|proxy| Arc::new(proxy.faults()) as Arc<dyn Faults>).collect(),
             detours: (!environment.faults.is_empty()).then(|| Arc::new(detours) as Arc<dyn Detours>),
             observers: Vec::new(),
@@ -78,9 +81,11 @@ impl Surroundings {
         let facts = EnvironmentFacts {
             artifact_digest: artifact.as_ref().map(digest),
             trust_roots: settings.trust_roots.as_ref().map(digest),
+            callbacks: callbacks.facts,
             ..environment.facts()
         };
-        Ok(Self { ports, card_url, facts, allowance, provider: identity.provider, dependencies })
+        let (provider, receiver) = (identity.provider, callbacks.receiver);
+        Ok(Self { ports, card_url, facts, allowance, provider, dependencies, receiver })
     }
 }
 
@@ -102,7 +107,7 @@ fn supported(place: &Place) -> Result<(), EnvironmentError> {
 pub(super) fn card_keys(place: &Place) -> Result<KeySet, EnvironmentError> {
     let Some(file) = &place.environment.card_keys else { return Ok(KeySet::default()) };
     let bytes = identity::read_file(place, file, "`card_keys`")?;
-    KeySet::parse(&bytes).map_err(|source| EnvironmentError::CardKeys { file: file.clone(), source })
+    KeySet::parse(&bytes).map_err(|source| EnvironmentError::Keys { by: "`card_keys`", file: file.clone(), source })
 }
 
 fn settings(place: &Place) -> Result<Settings, EnvironmentError> {
