@@ -129,7 +129,9 @@ fn every_contradiction_of_an_environment_comes_at_once() {
 #[test]
 fn callbacks_open_a_port_and_name_what_everybody_can_call() {
     let text = |callbacks: &str| {
-        format!("environment:\n  name: local\n  a2a: {{card_url: https://a.example.test/c.json}}\n  callbacks: {callbacks}\n")
+        format!(
+            "environment:\n  name: local\n  a2a: {{card_url: https://a.example.test/c.json}}\n  callbacks: {callbacks}\n"
+        )
     };
     let read = |callbacks: &str| Environment::parse("e.yaml", text(callbacks).as_bytes());
     let local = read("{}").unwrap_or_else(|p| panic!("{p}"));

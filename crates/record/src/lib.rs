@@ -31,9 +31,7 @@ pub use flaw::TokenFlaw;
 pub use layer::{Gate, Layer};
 pub use nonempty::NonEmpty;
 pub use reason::ReasonCode;
-pub use run::{
-    CallbackFacts, CredentialKind, EnvironmentFacts, NotRun, Run, SignedCallbacks, SubjectFacts, Target,
-};
+pub use run::{CallbackFacts, CredentialKind, EnvironmentFacts, NotRun, Run, SignedCallbacks, SubjectFacts, Target};
 pub use run_event::{NoSink, RunEvent, RunSink};
 pub use tape::{Monotonic, Tape};
 pub use verdict::{DeclarationPointer, Missing, Outcome, Severity, Strength, Verdict};

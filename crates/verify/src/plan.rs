@@ -38,8 +38,7 @@ pub struct PlanInput<'a> {
 const MOST_STEPS: usize = 100_000;
 
 /// What to do where notifications cannot be received.
-pub(crate) const NO_CALLBACKS: &str =
-    "push notifications cannot be received here: add `callbacks` to the environment, and let the agent call that address";
+pub(crate) const NO_CALLBACKS: &str = "push notifications cannot be received here: add `callbacks` to the environment, and let the agent call that address";
 
 /// What will be driven, and what will not.
 #[derive(Clone, Debug, PartialEq)]

@@ -194,6 +194,7 @@ impl LocalRun<'_> {
         for proxy in surroundings.dependencies {
             proxy.shutdown().await;
         }
+        // the ports hold it, too
         drop(surroundings.ports);
         if let Some(receiver) = surroundings.receiver.and_then(Arc::into_inner) {
             receiver.shutdown().await;

@@ -69,11 +69,17 @@ impl Callbacks {
         }
         if self.reachable == Reachable::Public && self.base.is_none() {
             let message = "an address that everybody can call is a name, and `base` names none";
-            cx.problem_with_hint(at, Code::Contradiction, message, "write `base: https://hooks.example.test` beside it");
+            cx.problem_with_hint(
+                at,
+                Code::Contradiction,
+                message,
+                "write `base: https://hooks.example.test` beside it",
+            );
         }
         let audience = self.audience.is_some();
         if self.signed_by.is_some() != audience || (!audience && self.issuer.is_some()) {
-            let message = "signed notifications are verified by `signed_by` and `audience` together, and `issuer` if wanted";
+            let message =
+                "signed notifications are verified by `signed_by` and `audience` together, and `issuer` if wanted";
             cx.problem(at, Code::Contradiction, message);
         }
     }

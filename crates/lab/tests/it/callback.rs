@@ -256,8 +256,10 @@ async fn a_flood_of_ten_thousand_is_counted_and_not_kept() {
     assert!(receiver.wait(&address, 10_000, LONG).await);
     let arrived = receiver.arrived(&address);
     assert_eq!((arrived.deliveries.len(), arrived.dropped, inbound(&tape).len()), (1_000, 9_000, 1_000));
-    let marks = tape.events().into_iter().filter(|event| matches!(&event.kind, Kind::Mark { label, value }
-        if label.0 == "callbacks_dropped" && value.as_deref() == Some("push")));
+    let marks = tape.events().into_iter().filter(|event| {
+        matches!(&event.kind, Kind::Mark { label, value }
+        if label.0 == "callbacks_dropped" && value.as_deref() == Some("push"))
+    });
     assert_eq!(marks.count(), 1, "that there was more is said once");
 }
 
@@ -265,8 +267,10 @@ async fn a_flood_of_ten_thousand_is_counted_and_not_kept() {
 async fn a_flood_of_huge_bodies_is_held_in_sixteen_mebibytes() {
     static HUGE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| "x".repeat(256 << 10));
     let (receiver, tape) = (receiver().await, tape());
-    let (one, other) =
-        (receiver.register(&tape, registration(vec![], vec![])), receiver.register(&tape, registration(vec![], vec![])));
+    let (one, other) = (
+        receiver.register(&tape, registration(vec![], vec![])),
+        receiver.register(&tape, registration(vec![], vec![])),
+    );
     for address in [&one, &other] {
         flood(&receiver, address, 60, &HUGE).await;
     }

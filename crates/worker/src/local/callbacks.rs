@@ -23,7 +23,8 @@ pub(super) async fn of(place: &Place, clock: &Arc<dyn Monotonic>) -> Result<Rece
     let Some(callbacks) = &place.environment.callbacks else { return Ok(Received::default()) };
     let jwks = keys(place, callbacks)?;
     let address = callbacks.listen.as_ref().map_or("127.0.0.1:0", |listen| listen.value.as_str());
-    let failed = |source| EnvironmentError::Listen { address: address.to_owned(), by: "`callbacks.listen`".to_owned(), source };
+    let failed =
+        |source| EnvironmentError::Listen { address: address.to_owned(), by: "`callbacks.listen`".to_owned(), source };
     let listen = address.parse().map_err(|_| failed(ErrorKind::InvalidInput.into()))?;
     let options = CallbackOptions {
         listen: Some(listen),
