@@ -158,7 +158,7 @@ impl VerifiedHead {
         if verified.payload_type() != HEAD_PAYLOAD_TYPE {
             return Err(HeadError::PayloadType(verified.payload_type().to_owned()));
         }
-        let limits = Limits { bytes: HEAD_LIMIT, depth: 2, integers: Integers::Double };
+        let limits = Limits { bytes: HEAD_LIMIT, depth: 2, integers: Integers::Double, values: 1_000 };
         let value = json::parse_strict(verified.payload(), limits)?;
         let payload: Payload = serde_json::from_value(value).map_err(|error| HeadError::Shape(error.to_string()))?;
         if payload.revision > SAFE || payload.entries > SAFE {

@@ -23,6 +23,8 @@ pub struct Limits {
     pub depth: u8,
     /// Which integers are accepted.
     pub integers: Integers,
+    /// Most values of all kinds together: each takes many times the two bytes that it can be written with.
+    pub values: u32,
 }
 
 /// Which integers a document may hold; none is ever rounded.
@@ -40,14 +42,20 @@ pub enum Integers {
 
 impl Limits {
     /// For what is digested or signed: cards, schemas, statements.
-    pub const DOCUMENT: Self = Self { bytes: 4 << 20, depth: 64, integers: Integers::Double };
+    pub const DOCUMENT: Self = Self { bytes: 4 << 20, depth: 64, integers: Integers::Double, values: 200_000 };
     /// For what an agent answers: looked at, never digested as JSON.
-    pub const WIRE: Self = Self { bytes: 16 << 20, depth: 96, integers: Integers::Wide };
+    pub const WIRE: Self = Self { bytes: 16 << 20, depth: 96, integers: Integers::Wide, values: 100_000 };
 
     /// The same limits with another size.
     #[must_use]
     pub const fn with_bytes(self, bytes: usize) -> Self {
         Self { bytes, ..self }
+    }
+
+    /// The same limits with another number of values.
+    #[must_use]
+    pub const fn with_values(self, values: u32) -> Self {
+        Self { values, ..self }
     }
 
     /// The same limits with another depth.

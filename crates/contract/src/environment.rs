@@ -149,8 +149,14 @@ file_type! {
     pub struct Budget {
         /// Calls in all.
         calls: u64,
-        /// Calls a second.
+        /// Calls a second; 0 = as many as there are.
         rate_per_s: Option<u32>,
+        /// Seconds of all drives together: 3600 where nothing is said.
+        time_s: Option<u32>,
+        /// Seconds of one answer, a stream included: 30 where nothing is said.
+        answer_s: Option<u32>,
+        /// MiB of memory that requests and answers may take: 32 where nothing is said.
+        memory_mib: Option<u32>,
     }
 }
 
@@ -217,7 +223,7 @@ choice! {
 impl Default for Budget {
     /// Enough for every scenario of a bundle on one binding, and a bound on what a mistake can cost.
     fn default() -> Self {
-        Self { calls: 2_000, rate_per_s: None }
+        Self { calls: 2_000, rate_per_s: None, time_s: None, answer_s: None, memory_mib: None }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     http_client::{Answer, Trip, TripError, round_trip},
     request::{self, Parts},
     transport::HttpTransport,
+    wire::WireError,
 };
 
 /// Redirects that are followed for one document.
@@ -81,6 +82,9 @@ impl HttpTransport {
         };
         round_trip(&self.dialer, &trip, &encoded).await.map_err(|error| match error {
             TripError::Dial(error) => error.about(url.as_str()),
+            TripError::Wire(WireError::Limit(which)) => {
+                CouldNotRun::Bound { what: format!("`{which}` of the answer of `{url}`") }
+            }
             TripError::Wire(error) => unreachable_at(url, error.to_string()),
         })
     }

@@ -96,7 +96,8 @@ impl Frames {
             Held::Messages(messages) => messages.rest(),
         };
         if self.over {
-            rest.truncate(KEPT_BEYOND_BOUND);
+            // a copy, since a slice would keep all of it in memory
+            rest = Bytes::copy_from_slice(&rest[..rest.len().min(KEPT_BEYOND_BOUND)]);
         }
         (!rest.is_empty()).then_some((self.count, rest))
     }

@@ -254,6 +254,29 @@ pub enum End {
     },
 }
 
+// === impl Kind ===
+
+impl Kind {
+    /// The exchange that it belongs to.
+    #[must_use]
+    pub const fn exchange(&self) -> Option<ExchangeId> {
+        match self {
+            Self::Sent { x, .. }
+            | Self::Head { x, .. }
+            | Self::Frame { x, .. }
+            | Self::Trailers { x, .. }
+            | Self::Ended { x, .. } => Some(*x),
+            Self::Document { .. }
+            | Self::Opened { .. }
+            | Self::Inbound { .. }
+            | Self::Mark { .. }
+            | Self::Fault { .. }
+            | Self::State { .. }
+            | Self::Observed { .. } => None,
+        }
+    }
+}
+
 /// Everything one drive of a scenario put on its tape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {

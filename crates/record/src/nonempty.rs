@@ -37,6 +37,11 @@ impl<T> NonEmpty<T> {
         &self.0[0]
     }
 
+    /// All items, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.0.iter_mut()
+    }
+
     /// Appends an item.
     pub fn push(&mut self, item: T) {
         self.0.push(item);

@@ -49,6 +49,20 @@ pub enum CouldNotRun {
         /// The budget.
         calls: u32,
     },
+    /// Another bound was hit.
+    #[error("a bound was hit: {what}")]
+    Bound {
+        /// Which bound, with its size and, where it can be set, its name in the environment.
+        what: String,
+    },
+    /// The candidate has not ended an answer for so long that it is not called again.
+    #[error("`{target}` does not answer: {why}")]
+    Unresponsive {
+        /// What was called.
+        target: String,
+        /// What was waited for.
+        why: String,
+    },
     /// The candidate asked for patience (429, `Retry-After`).
     #[error("`{target}` limits the rate: {why}")]
     RateLimited {
@@ -258,10 +272,10 @@ pub trait Observer: Send + Sync {
 }
 
 impl Default for Limits {
-    /// Bounds that no honest agent of today comes near: 16 MiB an answer, 4 MiB a frame, 10,000 frames, 30 s.
+    /// Bounds that no honest agent of today comes near: 8 MiB an answer, 4 MiB a frame, 10,000 frames, 30 s.
     fn default() -> Self {
         Self {
-            body_bytes: 16 << 20,
+            body_bytes: 8 << 20,
             frame_bytes: 4 << 20,
             frames: 10_000,
             header_bytes: 64 << 10,

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
+use memchr::memmem;
 
 use crate::{
     blob::Blob,
@@ -46,8 +47,10 @@ impl Tape {
 
     /// Makes the tape write `⟨credential:ACTOR⟩` wherever `secret` would appear from now on.
     pub fn hide(&self, secret: &str, actor: &ActorId) {
-        if secret.len() >= MIN_SECRET {
-            lock(&self.inner.secrets).push((secret.as_bytes().to_vec(), actor.clone()));
+        let mut secrets = lock(&self.inner.secrets);
+        let known = secrets.iter().any(|(known, _)| known == secret.as_bytes());
+        if secret.len() >= MIN_SECRET && !known {
+            secrets.push((secret.as_bytes().to_vec(), actor.clone()));
         }
     }
 
@@ -71,6 +74,21 @@ impl Tape {
         let event = Event { seq, at: self.inner.clock.now(), from, kind };
         events.push(event.clone());
         event
+    }
+
+    /// What is on the tape of one exchange so far.
+    #[must_use]
+    pub fn events_of(&self, x: ExchangeId) -> Vec<Event> {
+        let events = lock(&self.inner.events);
+        let begins = |event: &Event| matches!(&event.kind, Kind::Sent { x: of, .. } if *of == x);
+        let Some(first) = events.iter().rposition(begins) else { return Vec::new() };
+        events[first..].iter().filter(|event| event.kind.exchange() == Some(x)).cloned().collect()
+    }
+
+    /// Takes what is on the tape, whose recording is over.
+    #[must_use]
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut *lock(&self.inner.events))
     }
 
     /// A copy of what is on the tape so far.
@@ -115,18 +133,15 @@ fn hide_all(secrets: &[(Vec<u8>, ActorId)], blob: Blob) -> Blob {
 }
 
 fn replace(haystack: &[u8], needle: &[u8], with: &[u8]) -> Option<Vec<u8>> {
-    let mut found = haystack.windows(needle.len()).position(|w| w == needle)?;
+    let mut found = memmem::find_iter(haystack, needle).peekable();
+    found.peek()?;
     let mut out = Vec::with_capacity(haystack.len());
-    let mut rest = haystack;
-    loop {
-        out.extend_from_slice(&rest[..found]);
+    let mut done = 0;
+    for at in found {
+        out.extend_from_slice(&haystack[done..at]);
         out.extend_from_slice(with);
-        rest = &rest[found + needle.len()..];
-        match rest.windows(needle.len()).position(|w| w == needle) {
-            Some(next) => found = next,
-            None => break,
-        }
+        done = at + needle.len();
     }
-    out.extend_from_slice(rest);
+    out.extend_from_slice(&haystack[done..]);
     Some(out)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     blob::Blob,
-    event::{End, Event, EventRef, ExchangeId, Kind, MonoNanos, OpName, RawHeaders, Recording, Route, Seq},
+    event::{End, Event, EventRef, ExchangeId, Kind, MonoNanos, OpName, RawHeaders, Recording, Route, Seq, Source},
 };
 
 /// One request with all that came back, in order.
@@ -87,16 +87,16 @@ impl Recording {
     /// All exchanges, in the order of their requests.
     #[must_use]
     pub fn exchanges(&self) -> Vec<ExchangeView<'_>> {
-        let mut actor_of = std::collections::BTreeMap::new();
+        let mut opened: Vec<(&Source, &str)> = Vec::new();
         let mut out: Vec<ExchangeView<'_>> = Vec::new();
         for event in &self.events {
             if let Kind::Opened { actor, .. } = &event.kind {
-                actor_of.insert(source_key(event), actor.0.as_str());
+                opened.push((&event.from, actor.0.as_str()));
             }
             if let Kind::Sent { x, route, headers, bytes, intent } = &event.kind {
                 out.push(ExchangeView {
                     id: *x,
-                    actor: actor_of.get(&source_key(event)).copied(),
+                    actor: opened.iter().rev().find(|(from, _)| **from == event.from).map(|(_, actor)| *actor),
                     sent: event,
                     route,
                     request_headers: headers,
@@ -139,15 +139,8 @@ impl Recording {
     }
 }
 
-fn source_key(event: &Event) -> String {
-    format!("{:?}", event.from)
-}
-
 fn attach<'a>(out: &mut [ExchangeView<'a>], event: &'a Event) {
-    let x = match &event.kind {
-        Kind::Head { x, .. } | Kind::Frame { x, .. } | Kind::Trailers { x, .. } | Kind::Ended { x, .. } => *x,
-        _ => return,
-    };
+    let Some(x) = event.kind.exchange() else { return };
     let Some(view) = out.iter_mut().rev().find(|v| v.id == x) else {
         return;
     };

@@ -1,5 +1,7 @@
 //! What came back in the recordings, decoded: checks speak of answers and refusals, whatever the binding was.
 
+use std::sync::Arc;
+
 use ostiary_protocol::a2a::{
     Answer, Binding, ErrorKind, Reply, StreamItem, TaskView, codec,
     reply::Silence,
@@ -9,6 +11,10 @@ use ostiary_record::{EventRef, Finding, ReasonCode, Seq, view::ExchangeView};
 
 use crate::facts::{Facts, Tape};
 
+pub(crate) use kept::Kept;
+
+mod kept;
+
 /// One recorded exchange with its decoded answer.
 pub(crate) struct Answered<'a> {
     /// Its recording.
@@ -16,23 +22,28 @@ pub(crate) struct Answered<'a> {
     /// The exchange.
     pub(crate) exchange: ExchangeView<'a>,
     /// The answer.
-    pub(crate) reply: Reply,
+    pub(crate) reply: Arc<Reply>,
     binding: Binding,
 }
 
 /// All exchanges of the check's recordings, in order.
 pub(crate) fn all<'a>(facts: &Facts<'a>) -> Vec<Answered<'a>> {
-    let read = |(tape, exchange): (Tape<'a>, ExchangeView<'a>)| {
-        let binding = binding_of(facts, tape);
-        let reply = codec::read(&binding, &exchange).ok()?;
-        Some(Answered { tape, exchange, reply, binding })
+    facts.tapes().iter().flat_map(|tape| on(facts, *tape)).collect()
+}
+
+/// The exchanges of one recording.
+pub(crate) fn on<'a>(facts: &Facts<'a>, tape: Tape<'a>) -> Vec<Answered<'a>> {
+    let binding = binding_of(facts, tape);
+    let replies = facts.scene.answers.answers(tape.index, tape.recording, &binding);
+    let answered = |(exchange, reply): (ExchangeView<'a>, &Option<Arc<Reply>>)| {
+        Some(Answered { tape, exchange, reply: reply.clone()?, binding: binding.clone() })
     };
-    facts.exchanges().into_iter().filter_map(read).collect()
+    tape.exchanges().into_iter().zip(replies.iter()).filter_map(answered).collect()
 }
 
 /// The exchanges of one scenario.
 pub(crate) fn of<'a>(facts: &Facts<'a>, scenario: &str) -> Vec<Answered<'a>> {
-    all(facts).into_iter().filter(|a| a.tape.recording.scenario.0 == scenario).collect()
+    facts.tapes_of(scenario).flat_map(|tape| on(facts, tape)).collect()
 }
 
 /// The exchanges that meant one operation.

@@ -88,7 +88,7 @@ impl Discovered {
         let Route::Http { path: url, .. } = asked.route else { return None };
         let came = match (asked.status(), asked.ended.map(|(how, _)| how)) {
             (_, Some(End::NoConnection { why } | End::PeerReset { why })) => why.clone(),
-            (_, Some(End::Limit { which })) => format!("bound `{which}` was hit"),
+            (_, Some(End::Limit { which })) => format!("the bound {which} was hit"),
             (Some(status), _) => format!("HTTP {status}"),
             (None, _) => "no answer".to_owned(),
         };
@@ -234,7 +234,7 @@ fn seen_at(fetched: Fetched) -> Seen {
 
 fn end_of(problem: &CouldNotRun) -> End {
     match problem {
-        CouldNotRun::Budget { .. } => End::Limit { which: "body_bytes".to_owned() },
+        CouldNotRun::Bound { what } => End::Limit { which: what.clone() },
         other => End::NoConnection { why: other.to_string() },
     }
 }

@@ -1,6 +1,6 @@
 //! Drives a plan through the ports; everything that happens lands in recordings, in the plan's order.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::{FutureExt as _, StreamExt as _, future::Either, stream};
 use ostiary_canon::Profile;
@@ -8,7 +8,8 @@ use ostiary_contract::Bundle;
 use ostiary_record::{
     EnvironmentFacts, Gate, Monotonic, NotRun, ReasonCode, Recording, Run, RunEvent, RunSink, Tape,
     ports::{
-        Authority, BoxFuture, CouldNotRun, Detours, Faults, Fetch, Identity, Inbox, Observer, States, Timer, Transport,
+        Authority, BoxFuture, CouldNotRun, Detours, Faults, Fetch, Identity, Inbox, Limits, Observer, States, Timer,
+        Transport,
     },
     run::RUN_FORMAT,
 };
@@ -79,6 +80,12 @@ pub struct Allowance {
     pub rate_per_s: u32,
     /// Most scenarios at the same time.
     pub concurrency: usize,
+    /// Longest time of all drives together.
+    pub time: Duration,
+    /// Longest time of one answer, a stream included.
+    pub answer: Duration,
+    /// Most bytes of memory that requests and answers take, read and unread; what runs when they are spent comes on top.
+    pub memory: u64,
 }
 
 /// Discovers, plans and drives. Always gives a run: what could not be done is in it, with its reason.
@@ -105,7 +112,7 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
     }
     let scenarios = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
     sink.emit(&RunEvent::Planned { scenarios, checks: plan.checks });
-    let meter = Meter::new(request.allowance.calls, request.allowance.rate_per_s);
+    let meter = Meter::new(request.allowance, ports.clock.now());
     let driver =
         Driver { harness, request, ports, sink, discovered: &discovered, environment: &environment, meter: &meter };
     let mut run = Run {
@@ -127,7 +134,8 @@ pub const fn reason_of(problem: &CouldNotRun) -> ReasonCode {
     match problem {
         CouldNotRun::Unreachable { .. } | CouldNotRun::AddressRefused { .. } => ReasonCode::TargetUnreachable,
         CouldNotRun::Setup { .. } => ReasonCode::ProviderStateFailed,
-        CouldNotRun::Budget { .. } => ReasonCode::BudgetExceeded,
+        CouldNotRun::Budget { .. } | CouldNotRun::Bound { .. } => ReasonCode::BudgetExceeded,
+        CouldNotRun::Unresponsive { .. } => ReasonCode::TargetUnresponsive,
         CouldNotRun::RateLimited { .. } => ReasonCode::TargetRateLimited,
         CouldNotRun::Internal(_) => ReasonCode::HarnessFault,
     }
@@ -205,12 +213,16 @@ impl Driver<'_> {
             let set_up = stage.state(state, &serde_json::Value::Null).await;
             set_up.map_err(|problem| Obstacle::from(&problem, stage.blocked))?;
         }
-        let limit = scenario.spec().budget.time;
+        let left = self.meter.left(self.ports.clock.now());
+        let limit = stage.budget.time.min(left);
         let driven = AssertUnwindSafe(scenario.drive(&mut stage)).catch_unwind();
         let outcome = match futures::future::select(driven, self.ports.timer.wait(limit)).await {
             Either::Left((outcome, _)) => outcome,
             Either::Right(((), unfinished)) => {
                 drop(unfinished);
+                if limit == left {
+                    return Err(Obstacle { reason: ReasonCode::BudgetExceeded, why: self.meter.time_over() });
+                }
                 let why = format!("the scenario did not end within {} s", limit.as_secs());
                 return Err(Obstacle { reason: ReasonCode::TargetUnresponsive, why });
             }
@@ -220,7 +232,7 @@ impl Driver<'_> {
                 scenario: step.scenario.into(),
                 axes: step.axes.clone(),
                 seed: step.seed,
-                events: tape.events(),
+                events: tape.take(),
             }),
             Ok(Err(problem)) => Err(Obstacle::from(&problem, stage.blocked)),
             Err(_) => Err(fault("the scenario panicked; this is a fault of the harness, not of the candidate")),
@@ -242,7 +254,7 @@ impl Driver<'_> {
             seed: step.seed,
             run_id: &self.request.run_id,
             tape,
-            budget: scenario.spec().budget,
+            budget: scenario.spec().budget.for_answers_of(self.request.allowance.answer),
             calls: 0,
             fresh: 0,
             blocked: None,
@@ -262,9 +274,18 @@ impl Obstacle {
 // === impl Allowance ===
 
 impl Default for Allowance {
-    /// What an environment without `budget` allows: a few hundred calls, gently.
+    /// What an environment without `budget` allows: a few hundred calls, gently, an hour, and many times the memory that
+    /// honest answers take.
     fn default() -> Self {
-        Self { calls: 2_000, rate_per_s: 50, concurrency: 8 }
+        let time = Duration::from_secs(3_600);
+        Self {
+            calls: 2_000,
+            rate_per_s: 50,
+            concurrency: 8,
+            time,
+            answer: Limits::default().exchange,
+            memory: 32 << 20,
+        }
     }
 }
 

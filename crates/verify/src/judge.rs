@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use ostiary_contract::Bundle;
 use ostiary_record::{Axes, DigestSource, Finding, Gate, Layer, Recording, Report, Run};
 
-use crate::{check::Check, discover::Discovered, registry::Harness, report, scenario::DISCOVER};
+use crate::{answers::Kept, check::Check, discover::Discovered, registry::Harness, report, scenario::DISCOVER};
 
 mod guard;
 mod missing;
@@ -46,6 +46,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) options: &'a JudgeOptions,
     pub(crate) discovered: &'a Discovered,
+    /// The answers of the run's recordings, read once.
+    pub(crate) answers: &'a Kept,
 }
 
 impl Scene<'_> {
@@ -66,7 +68,7 @@ impl Scene<'_> {
 #[must_use]
 pub fn judge(harness: &Harness, run: &Run, bundle: &Bundle, options: &JudgeOptions) -> Report {
     let discovered = discovered(run);
-    let scene = Scene { harness, run, bundle, options, discovered: &discovered };
+    let scene = Scene { harness, run, bundle, options, discovered: &discovered, answers: &Kept::of(run) };
     let checks = harness.checks_for(run.gate, &options.only);
     let findings = checks.flat_map(|check| findings_of(&scene, check)).collect();
     report::report(&scene, findings)
@@ -82,7 +84,7 @@ pub fn judge_check(
     options: &JudgeOptions,
 ) -> Vec<Finding> {
     let discovered = discovered(run);
-    findings_of(&Scene { harness, run, bundle, options, discovered: &discovered }, check)
+    findings_of(&Scene { harness, run, bundle, options, discovered: &discovered, answers: &Kept::of(run) }, check)
 }
 
 fn findings_of<'a>(scene: &'a Scene<'a>, check: &dyn Check) -> Vec<Finding> {

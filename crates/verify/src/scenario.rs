@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostiary_record::{
     Axes, Gate,
-    ports::{BoxFuture, CouldNotRun},
+    ports::{BoxFuture, CouldNotRun, Limits},
 };
 
 use crate::{plan::PlanInput, stage::Stage};
@@ -154,6 +154,13 @@ impl ScenarioSpec {
 impl Budget {
     /// Enough for a story of a few calls with an agent that thinks: 20 calls, 90 s.
     pub const USUAL: Self = Self { calls: 20, time: Duration::from_secs(90) };
+
+    /// With as much more time as answers may take longer than usual.
+    #[must_use]
+    pub fn for_answers_of(self, answer: Duration) -> Self {
+        let usual = Limits::default().exchange;
+        Self { time: self.time + answer.saturating_sub(usual).saturating_mul(3), ..self }
+    }
 }
 
 // === impl Needs ===

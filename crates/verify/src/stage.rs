@@ -185,7 +185,7 @@ impl Stage<'_> {
         for (_, value) in &actor.credentials {
             self.tape.hide(value.strip_prefix("Bearer ").unwrap_or(value), &actor.id);
         }
-        let exchange = Limits::default().exchange.min(self.budget.time);
+        let exchange = self.answer_time();
         let limits = Limits { exchange, ..Limits::default() };
         let channel = transport.open(&self.tape, &target, &actor, limits).await?;
         let actor = actor.id;
@@ -193,6 +193,7 @@ impl Stage<'_> {
             channel,
             actor,
             target: target.url,
+            carrier: target.carrier,
             exchanges: BTreeMap::new(),
             closed: false,
         });
@@ -230,6 +231,7 @@ impl Stage<'_> {
         self.calls += 1;
         self.meter.admit(&self.tape, self.ports.timer.as_ref(), &self.channels[on.0].target).await?;
         let open = &mut self.channels[on.0];
+        self.meter.weigh(out.body.len());
         let x = open.channel.start(out);
         open.exchanges.insert(x, Running::default());
         Ok(x)
@@ -240,7 +242,7 @@ impl Stage<'_> {
     /// # Errors
     /// When the candidate limits the rate, or no connection could be made.
     pub async fn finish(&mut self, on: ChannelHandle, x: ExchangeId) -> Result<Exchange, CouldNotRun> {
-        let until = self.deadline(Limits::default().exchange.min(self.budget.time) + GRACE);
+        let until = self.deadline(self.answer_time() + GRACE);
         while self.running(on, x).exchange.end.is_none() && self.pump(on, until).await {}
         let exchange = self.running(on, x).exchange.clone();
         self.usable(on, &exchange)?;
@@ -367,6 +369,11 @@ impl Stage<'_> {
         }
     }
 
+    /// Longest life of one exchange.
+    fn answer_time(&self) -> Duration {
+        self.meter.allowance().answer.min(self.budget.time)
+    }
+
     fn deadline(&self, within: Duration) -> Deadline {
         let nanos = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         Deadline(ostiary_record::MonoNanos(self.tape.now().0.saturating_add(nanos)))
@@ -385,6 +392,7 @@ impl Stage<'_> {
         match open.channel.next(until).await {
             Next::Event(event) => {
                 open.take(&event);
+                self.meter.note(&event, open.carrier);
                 true
             }
             Next::Idle => false,

@@ -74,7 +74,7 @@ impl Envelope {
     /// # Errors
     /// When the bytes are too many, not strict JSON, or not an envelope; base64 must be the padded standard form.
     pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        let limits = Limits { bytes: ENVELOPE_LIMIT, depth: 8, integers: json::Integers::Double };
+        let limits = Limits { bytes: ENVELOPE_LIMIT, depth: 8, integers: json::Integers::Double, values: 10_000 };
         let value = json::parse_strict(bytes, limits)?;
         serde_json::from_value(value).map_err(|error| EnvelopeError::Shape(error.to_string()))
     }

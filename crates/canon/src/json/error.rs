@@ -29,6 +29,12 @@ pub enum JsonErrorKind {
         /// How many levels are allowed.
         limit: u8,
     },
+    /// More values than the limit.
+    #[error("more than {limit} values")]
+    TooMany {
+        /// How many are allowed.
+        limit: u32,
+    },
     /// Starts with a byte order mark (RFC 8259 §8.1).
     #[error("starts with a byte order mark; JSON has none")]
     ByteOrderMark,

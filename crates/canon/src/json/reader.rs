@@ -7,7 +7,7 @@ use super::{JsonError, JsonErrorKind, Limits, number};
 /// Reads exactly one JSON value.
 ///
 /// # Errors
-/// With line, column and kind, when the bytes are too many, too deep, not UTF-8, not JSON, more than one value, hold a
+/// With line, column and kind, when the bytes or values are too many, too deep, not UTF-8, not JSON, more than one value, hold a
 /// key twice in one object (in any spelling), or a number that would change.
 pub fn parse_strict(bytes: &[u8], limits: Limits) -> Result<Value, JsonError> {
     if bytes.len() > limits.bytes {
@@ -19,7 +19,7 @@ pub fn parse_strict(bytes: &[u8], limits: Limits) -> Result<Value, JsonError> {
     }
     let text = std::str::from_utf8(bytes)
         .map_err(|error| JsonError::at(bytes, error.valid_up_to(), JsonErrorKind::NotUtf8))?;
-    let mut reader = Reader { text, at: 0, limits };
+    let mut reader = Reader { text, at: 0, values: 0, limits };
     reader.document().map_err(|(at, kind)| JsonError::at(bytes, at, kind))
 }
 
@@ -30,6 +30,8 @@ struct Reader<'a> {
     text: &'a str,
     /// Byte offset of what is read next; always at the start of a character.
     at: usize,
+    /// How many values have begun.
+    values: u32,
     limits: Limits,
 }
 
@@ -44,6 +46,10 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: u8) -> Result<Value, Refused> {
         self.white_space();
+        if self.values >= self.limits.values {
+            return Err((self.at, JsonErrorKind::TooMany { limit: self.limits.values }));
+        }
+        self.values += 1;
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),

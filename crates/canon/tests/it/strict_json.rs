@@ -3,7 +3,7 @@
 use ostiary_canon::json::{Integers, JsonErrorKind as Kind, Limits, parse_strict};
 use serde_json::json;
 
-const SMALL: Limits = Limits { bytes: 64, depth: 3, integers: Integers::Double };
+const SMALL: Limits = Limits { bytes: 64, depth: 3, integers: Integers::Double, values: 6 };
 
 /// What is refused, where, and why.
 #[track_caller]
@@ -43,6 +43,8 @@ fn size_and_depth_are_bounded() {
     refused(format!("{exact} "), 1, 1, Kind::TooLarge { bytes: 65, limit: 64 });
     assert!(parse_strict(br#"[{"a":[]}]"#, SMALL).is_ok());
     refused(r#"[{"a":[[]]}]"#, 1, 8, Kind::TooDeep { limit: 3 });
+    assert!(parse_strict(b"[1,2,[],{},null]", SMALL).is_ok());
+    refused("[1,2,[],{},null,3]", 1, 17, Kind::TooMany { limit: 6 });
     // The deepest document that any limit allows, and one far deeper, both end without harm.
     let deepest = Limits::DOCUMENT.with_depth(u8::MAX);
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);

@@ -24,6 +24,7 @@ impl Environment {
             cx.problem_with_hint(node.at, Code::MissingKey, "the environment names no target", "write `a2a` or `mcp`");
         }
         self.check_addresses(node, cx);
+        self.check_budget(node, cx);
         for (server, n) in self.mcp.iter().zip(items(node, "mcp")) {
             server.check(n.at, cx);
         }
@@ -39,6 +40,16 @@ impl Environment {
         }
         self.check_commands(node, cx);
         self.check_dependencies(cx);
+    }
+
+    /// A bound of nothing would let nothing be verified.
+    fn check_budget(&self, node: &Node, cx: &mut Cx<'_>) {
+        let budget = &self.budget;
+        let bounds = [("time_s", budget.time_s), ("answer_s", budget.answer_s), ("memory_mib", budget.memory_mib)];
+        for (name, _) in bounds.into_iter().filter(|(_, bound)| *bound == Some(0)) {
+            let at = member(node, "budget").and_then(|n| key_at(n, name)).unwrap_or(node.at);
+            cx.problem(at, Code::InvalidValue, format!("`{name}` is 0; it must be 1 or more"));
+        }
     }
 
     fn check_addresses(&self, node: &Node, cx: &mut Cx<'_>) {

@@ -2,8 +2,9 @@
 //!
 //! Scenarios and checks speak of calls and replies only; a further binding is a further arm here.
 
+use ostiary_canon::json::Limits;
 use ostiary_record::{
-    Route,
+    End, Route,
     ports::Outbound,
     view::{ExchangeView, FrameView},
 };
@@ -39,6 +40,9 @@ pub struct UnsupportedBinding(pub String);
 
 /// Most bytes of one streamed event that are read; the drivers' frame bound is the same.
 pub const EVENT_BYTES: usize = 4 << 20;
+
+/// Most values that are read of one answer, all its events together: in memory each takes many times its bytes.
+pub const VALUES: u32 = Limits::WIRE.values;
 
 /// The bindings that calls can be encoded for.
 pub const SUPPORTED: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
@@ -105,31 +109,55 @@ pub fn read(binding: &Binding, exchange: &ExchangeView<'_>) -> Result<Reply, Uns
     }
 }
 
+/// The end of an answer that has more values than are read.
+pub(super) fn too_many_values() -> End {
+    End::Limit { which: "values".to_owned() }
+}
+
 /// One JSON text of an answer.
 struct Decoded {
     answer: Answer,
     echoes_id: bool,
 }
 
+/// How many values an answer may still have.
+struct Room(u32);
+
+// === impl Room ===
+
+impl Room {
+    /// Takes a piece of JSON, if there is room for as many values as it can have: one before each comma, and one in each
+    /// bracket. What stands in texts is counted with them; prose comes nowhere near.
+    fn takes(&mut self, json: &[u8]) -> bool {
+        let most = json.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count();
+        self.0 = self.0.saturating_sub(u32::try_from(most).unwrap_or(u32::MAX));
+        self.0 > 0
+    }
+}
+
 /// Both bindings whose answers are JSON: one body, or an event stream of them.
 fn read_http(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Reply {
     let media_type = exchange.header("content-type").and_then(MediaType::parse);
     let streamed = media_type.as_ref().is_some_and(MediaType::is_event_stream);
-    let items =
-        if streamed { streamed_items(exchange, decode) } else { whole_item(exchange, decode).into_iter().collect() };
+    let mut room = Room(VALUES);
+    let items = if streamed {
+        streamed_items(exchange, &mut room, decode)
+    } else {
+        whole_item(exchange, &mut room, decode).into_iter().collect()
+    };
     Reply {
         status: exchange.status(),
         media_type,
         streamed,
         items,
-        end: exchange.ended.map(|(end, _)| end.clone()),
+        end: if room.0 == 0 { Some(too_many_values()) } else { exchange.ended.map(|(end, _)| end.clone()) },
         decisive: exchange.decisive(),
     }
 }
 
 /// The one answer of a body that is no stream. A client error without an envelope is a refusal of another shape (a
 /// gateway's, an authenticating proxy's); a server error without one is garbage.
-fn whole_item(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Option<Item> {
+fn whole_item(exchange: &ExchangeView<'_>, room: &mut Room, decode: impl Fn(&[u8]) -> Decoded) -> Option<Item> {
     let body = exchange.body();
     let status = exchange.status();
     let refused = status.filter(|s| (400..500).contains(s));
@@ -146,18 +174,30 @@ fn whole_item(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) ->
         exchange.ended?;
         return item(Answer::Malformed("the body was cut off".to_owned()), false);
     }
+    if !room.takes(&body) {
+        return None;
+    }
     let Decoded { answer, echoes_id } = decode(&body);
     match (answer, refused) {
         (Answer::Malformed(_), Some(status)) => bare(status),
-        (Answer::Malformed(why), None) => {
-            let media = exchange.header("content-type").unwrap_or("no content type");
-            item(Answer::Malformed(format!("HTTP {}, {media}: {why}", status.unwrap_or_default())), echoes_id)
-        }
+        (Answer::Malformed(why), None) => item(
+            Answer::Malformed(format!("HTTP {}, {}: {why}", status.unwrap_or_default(), media(exchange))),
+            echoes_id,
+        ),
         (answer, _) => item(answer, echoes_id),
     }
 }
 
-fn streamed_items(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> Vec<Item> {
+/// The content type for people, and the coding that nobody asked for: what is compressed is not unpacked.
+fn media(exchange: &ExchangeView<'_>) -> String {
+    let media = exchange.header("content-type").unwrap_or("no content type");
+    match exchange.header("content-encoding") {
+        Some(coding) => format!("{media} in the coding `{coding}`, which was not asked for"),
+        None => media.to_owned(),
+    }
+}
+
+fn streamed_items(exchange: &ExchangeView<'_>, room: &mut Room, decode: impl Fn(&[u8]) -> Decoded) -> Vec<Item> {
     let mut parser = SseParser::new(EVENT_BYTES);
     let mut out = Vec::new();
     let malformed = |why: &str| Decoded { answer: Answer::Malformed(why.to_owned()), echoes_id: false };
@@ -177,6 +217,9 @@ fn streamed_items(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded
         item(frame, decoded, event.id)
     };
     for frame in &exchange.frames {
+        if !room.takes(frame.bytes.as_bytes()) {
+            return out;
+        }
         match parser.push(frame.bytes.as_bytes()) {
             Ok(events) => out.extend(events.into_iter().map(|e| read(frame, e))),
             Err(error) => {

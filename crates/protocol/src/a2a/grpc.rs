@@ -3,6 +3,8 @@
 //! Bodies and frames are the bytes of DATA as they are on the wire: each message with its five bytes of prefix. So a
 //! request can lie about its length, and an answer that does is seen.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use ostiary_record::{
     End, OpName, Route,
@@ -13,13 +15,14 @@ use ostiary_record::{
 use crate::{
     a2a::{
         call::Call,
+        codec::{VALUES, too_many_values},
         error::A2aError,
         reply::{Answer, Item, Reply},
     },
     media_type::MediaType,
 };
 
-pub use read::{ReadError, read};
+pub use read::{ReadError, read, read_within};
 pub use schema::Method;
 pub use status::Ending;
 pub use write::{WriteError, write};
@@ -97,14 +100,15 @@ pub fn asked(path: &str, body: &[u8]) -> Option<(&'static str, serde_json::Value
 /// What came back for a recorded call.
 pub(super) fn reply(exchange: &ExchangeView<'_>) -> Reply {
     let media_type = exchange.header("content-type").and_then(MediaType::parse);
-    let reading = Reading { exchange, method: method_of(exchange) };
+    let reading = Reading { exchange, method: method_of(exchange), values: Cell::new(VALUES) };
     let (items, streamed) = reading.items(media_type.as_ref());
+    let beyond = reading.values.get() == 0;
     Reply {
         status: exchange.status(),
         media_type,
         streamed,
         items,
-        end: exchange.ended.map(|(end, _)| end.clone()),
+        end: if beyond { Some(too_many_values()) } else { exchange.ended.map(|(end, _)| end.clone()) },
         decisive: exchange.trailers.map_or_else(|| exchange.decisive(), |(_, seq)| seq),
     }
 }
@@ -112,6 +116,8 @@ pub(super) fn reply(exchange: &ExchangeView<'_>) -> Reply {
 struct Reading<'v, 'a> {
     exchange: &'v ExchangeView<'a>,
     method: Option<&'static Method>,
+    /// How many values its messages may still have.
+    values: Cell<u32>,
 }
 
 // === impl Reading ===
@@ -125,6 +131,9 @@ impl Reading<'_, '_> {
             return (vec![self.item(no_grpc(status, media_type))], false);
         }
         let mut items = self.messages();
+        if self.values.get() == 0 {
+            return (items, self.method.is_some_and(|m| m.streams));
+        }
         let streams = self.method.is_some_and(|m| m.streams);
         let mut well = !items.is_empty();
         match self.ending() {
@@ -149,7 +158,10 @@ impl Reading<'_, '_> {
         let message = |bytes: &[u8]| {
             let message = unframed(bytes)?;
             let Some(method) = self.method else { return Err("a message of a method that is not known".to_owned()) };
-            read(method.response, message).map_err(|e| format!("{}: {e}", method.response.name))
+            let mut left = self.values.get();
+            let read = read_within(method.response, message, &mut left);
+            self.values.set(left);
+            read.map_err(|e| format!("{}: {e}", method.response.name))
         };
         let item = |frame: &FrameView<'_>| {
             let answer = message(frame.bytes.as_bytes()).map_or_else(Answer::Malformed, Answer::Result);
@@ -159,7 +171,9 @@ impl Reading<'_, '_> {
         let cut_by_us =
             matches!(self.exchange.ended, Some((End::Limit { .. } | End::LocalAbort | End::Deadline, _)) | None);
         let whole = frames.iter().rposition(|f| !cut_by_us || unframed(f.bytes.as_bytes()).is_ok());
-        frames[..whole.map_or(0, |last| last + 1)].iter().map(item).collect()
+        let read = frames[..whole.map_or(0, |last| last + 1)].iter().map(item);
+        // what our bound kept from being read is nothing that the agent said wrong
+        read.take_while(|_| self.values.get() > 0).collect()
     }
 
     /// A call that is no stream has one message where it ends well.

@@ -51,20 +51,18 @@ pub fn raw(call: &Call, body: Bytes, intent: Option<OpName>) -> Outbound {
 /// Reads one envelope: a whole body, or the data of one event.
 #[must_use]
 pub fn decode(bytes: &[u8], http_status: Option<u16>) -> Envelope {
-    let value = match parse_strict(bytes, Limits::WIRE) {
-        Ok(value) => value,
+    let mut members = match parse_strict(bytes, Limits::WIRE) {
+        Ok(Value::Object(members)) => members,
+        Ok(_) => return malformed(None, "not a JSON object".to_owned()),
         Err(error) => return malformed(None, format!("not readable as JSON: {error}")),
     };
-    let id = value.get("id").cloned();
-    if !value.is_object() {
-        return malformed(id, "not a JSON object".to_owned());
-    }
-    let set = |name: &str| value.get(name).is_some_and(|v| !v.is_null());
-    match (value.get("result"), set("error")) {
-        (Some(result), true) if !result.is_null() => malformed(id, "both `result` and `error` are set".to_owned()),
-        (_, true) => Envelope { id, answer: Answer::Error(error_of(&value["error"], http_status)) },
-        (Some(result), false) => versioned(&value, id, Answer::Result(result.clone())),
-        (None, false) => malformed(id, "neither `result` nor `error` is set".to_owned()),
+    let id = members.remove("id");
+    let error = members.remove("error").filter(|error| !error.is_null());
+    match (members.remove("result"), error) {
+        (Some(result), Some(_)) if !result.is_null() => malformed(id, "both `result` and `error` are set".to_owned()),
+        (_, Some(error)) => Envelope { id, answer: Answer::Error(error_of(&error, http_status)) },
+        (Some(result), None) => versioned(members.get("jsonrpc"), id, Answer::Result(result)),
+        (None, None) => malformed(id, "neither `result` nor `error` is set".to_owned()),
     }
 }
 
@@ -95,8 +93,8 @@ pub fn asked(body: &[u8]) -> Option<(String, Value)> {
     Some((method, body.get_mut("params").map_or(Value::Null, Value::take)))
 }
 
-fn versioned(value: &Value, id: Option<Value>, answer: Answer) -> Envelope {
-    if value.get("jsonrpc").is_some_and(|v| v == "2.0") {
+fn versioned(version: Option<&Value>, id: Option<Value>, answer: Answer) -> Envelope {
+    if version.is_some_and(|v| v == "2.0") {
         return Envelope { id, answer };
     }
     malformed(id, "`jsonrpc` is not \"2.0\"".to_owned())

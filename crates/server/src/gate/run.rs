@@ -48,7 +48,7 @@ const DEPTH: u8 = 32;
 /// # Errors
 /// What does not fit.
 pub fn parse(bytes: &[u8], job: &Job, registered: &[u8]) -> Result<Run, RunError> {
-    let limits = json::Limits { bytes: MAX_RUN_BYTES, depth: DEPTH, integers: json::Integers::Wide };
+    let limits = json::Limits { bytes: MAX_RUN_BYTES, depth: DEPTH, integers: json::Integers::Wide, values: u32::MAX };
     let value = json::parse_strict(bytes, limits).map_err(|error| RunError::Json(error.to_string()))?;
     let run: Run = serde_json::from_value(value).map_err(|error| RunError::Shape(error.to_string()))?;
     if run.format != RUN_FORMAT {

@@ -10,6 +10,7 @@ use ostiary_record::{
 use serde_json::{Value, json};
 
 use crate::{
+    answers::Kept,
     cases::{
         document,
         expect::{Yielded, compare},
@@ -141,7 +142,7 @@ fn judged(facts: &Facts<'_>, results: &[&Value], streamed: bool) -> Vec<Finding>
         not_run: Vec::new(),
         ..scene.run.clone()
     };
-    let scene = Scene { run: &run, ..*scene };
+    let scene = Scene { run: &run, answers: &Kept::of(&run), ..*scene };
     let can = |check: &&dyn Check| match check.spec().reads {
         Reads::Each(ids) => ids == [id.as_str()],
         Reads::Any(ids) | Reads::AcrossProfiles(ids) => ids.contains(&id.as_str()),

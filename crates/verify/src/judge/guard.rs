@@ -37,10 +37,32 @@ pub(super) fn guarded(facts: &Facts<'_>, run: &Run, check: &dyn Check) -> Vec<Fi
         return vec![fault(facts, "the check gave no finding")];
     }
     let hold = |finding: Finding| match contradiction(facts.spec, run, &finding) {
-        None => finding,
+        None => clipped(finding),
         Some(why) => fault(facts, &why),
     };
     findings.into_iter().map(hold).collect()
+}
+
+/// The finding with texts that people can bear: what an agent says may stand in them.
+fn clipped(mut finding: Finding) -> Finding {
+    clip(&mut finding.message);
+    finding.place.pointer.iter_mut().chain(&mut finding.detail).for_each(clip);
+    match &mut finding.verdict {
+        Verdict::Fail { expected, observed, .. } => [expected, observed].into_iter().for_each(clip),
+        Verdict::Inconclusive { missing, .. } => {
+            missing.iter_mut().flat_map(|m| [&mut m.what, &mut m.remedy]).for_each(clip);
+        }
+        Verdict::Pass { .. } | Verdict::NotApplicable { .. } => {}
+    }
+    finding
+}
+
+fn clip(text: &mut String) {
+    const MOST: usize = 2 << 10;
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push('…');
+    }
 }
 
 fn fault(facts: &Facts<'_>, why: &str) -> Finding {

@@ -15,7 +15,7 @@ pub const ANNOTATIONS: &str = "Annotations are hints of the server about itself.
 
 /// How a snapshot is read: 10,000 tools of a real size fit many times, and a schema that is too deep is the fault of its
 /// tool long before it is that of the document. Integers are kept as written: nothing is digested here.
-const LIMITS: Limits = Limits { bytes: 64 << 20, depth: 200, integers: Integers::Wide };
+const LIMITS: Limits = Limits { bytes: 64 << 20, depth: 200, integers: Integers::Wide, values: u32::MAX };
 
 /// Issues of one aspect that are told of one tool: enough to repair, bounded for a hostile list.
 const MOST_EACH: usize = 10;

@@ -7,7 +7,7 @@ use ostiary_protocol::a2a::{
     Binding, Call, Card, ErrorKind, Operation, Reply, StreamItem, TaskState, TaskView, codec,
     operation::{SendMessage, UserMessage},
 };
-use ostiary_record::{ActorId, Recording, ports::CouldNotRun, ports::Outbound};
+use ostiary_record::{ActorId, Axes, ExchangeId, Recording, ports::CouldNotRun, ports::Outbound};
 use serde_json::Value;
 
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 /// Looks before a task counts as one that does not end here; with the pauses some 15 s.
 const LOOKS: u32 = 8;
+
+/// Longest id that is said back: longer ones fit into no request line.
+const LONGEST_ID: usize = 4 << 10;
 
 /// A channel with what each request on it needs.
 pub(crate) struct Client {
@@ -122,13 +125,19 @@ impl Client {
 
     /// Sends bytes as they are and reads the whole answer.
     pub(crate) async fn send_raw(&mut self, stage: &mut Stage<'_>, out: Outbound) -> Result<Reply, CouldNotRun> {
-        stage.exchange(self.channel, out).await?;
-        let events = stage.tape().events();
-        let recording = Recording { scenario: "".into(), axes: stage.axes().clone(), seed: stage.seed(), events };
+        let x = stage.start(self.channel, out).await?;
+        stage.finish(self.channel, x).await?;
+        self.reply_of(stage, x)
+    }
+
+    /// What has come back in an exchange so far.
+    fn reply_of(&self, stage: &Stage<'_>, x: ExchangeId) -> Result<Reply, CouldNotRun> {
+        let (axes, events) = (Axes::default(), stage.tape().events_of(x));
+        let recording = Recording { scenario: "".into(), axes, seed: 0, events };
         let exchanges = recording.exchanges();
-        let last =
-            exchanges.last().ok_or_else(|| CouldNotRun::Internal("the exchange is not on the tape".to_owned()))?;
-        codec::read(&self.binding, last).map_err(internal)
+        let only =
+            exchanges.first().ok_or_else(|| CouldNotRun::Internal("the exchange is not on the tape".to_owned()))?;
+        codec::read(&self.binding, only).map_err(internal)
     }
 
     /// Reads a task.
@@ -194,6 +203,9 @@ pub(crate) fn led_to(reply: &Reply) -> Led {
             (Led::Nowhere(_), item) => {
                 if let Some(id) = item.task_id() {
                     let context = context_of(item);
+                    if id.len().max(context.as_ref().map_or(0, String::len)) > LONGEST_ID {
+                        return Led::Nowhere(format!("the task's ids have more than {LONGEST_ID} bytes"));
+                    }
                     led = Led::Task(TaskRef { id: id.to_owned(), context, state: state_of(item) });
                 }
             }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use ostiary_record::{ActorId, Blob, End, Event, ExchangeId, Kind, ports::Channel};
+use ostiary_record::{
+    ActorId, Blob, End, Event, ExchangeId, Kind,
+    ports::{Carrier, Channel},
+};
 
 /// One exchange as far as it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,7 @@ pub(crate) struct OpenChannel {
     pub(super) channel: Box<dyn Channel>,
     pub(super) actor: ActorId,
     pub(super) target: String,
+    pub(super) carrier: Carrier,
     pub(super) exchanges: BTreeMap<ExchangeId, Running>,
     pub(super) closed: bool,
 }

@@ -1,12 +1,14 @@
 //! Driving: what lands in the run, and what happens when the candidate or the harness fails.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use ostiary_record::{
-    Kind, Layer, ReasonCode,
+    Kind, Layer, NotRun, ReasonCode,
     ports::{BoxFuture, CouldNotRun},
 };
-use ostiary_verify::{Allowance, Control, Harness, Reads, Role, Scenario, ScenarioSpec, Stage, scenario::Needs};
+use ostiary_verify::{
+    Allowance, Control, Harness, Reads, Request, Role, Scenario, ScenarioSpec, Stage, scenario::Needs,
+};
 
 use crate::support::{
     Answer, CARD, OK, ask, ask_as, bundle, environment, outbound, request, run, wants_200, world, world_with,
@@ -118,11 +120,43 @@ fn the_call_budget_of_the_run_is_kept() {
     let harness = Harness::of(vec![ask("s.one", |_| {}), ask("s.two", |_| {})], reads(&["s.one", "s.two"]));
     let world = world(|_, _| OK);
     let mut request = request(&bundle);
-    request.allowance = Allowance { calls: 1, rate_per_s: 0, concurrency: 1 };
+    request.allowance = Allowance { calls: 1, rate_per_s: 0, concurrency: 1, ..Allowance::default() };
     let run = run(&harness, &request, &world.ports);
     assert_eq!(world.calls.load(Ordering::Relaxed), 1);
     assert_eq!(run.not_run.len(), 1);
     assert_eq!(run.not_run[0].reason, ReasonCode::BudgetExceeded);
+}
+
+#[test]
+fn the_time_and_the_memory_of_the_run_are_kept() {
+    let bundle = bundle(&[]);
+    let usual = Allowance { concurrency: 1, rate_per_s: 0, ..Allowance::default() };
+    let bounds = [
+        (Allowance { time: Duration::from_nanos(1), ..usual }, 0, "budget.time_s"),
+        (Allowance { memory: 1, ..usual }, 1, "budget.memory_mib"),
+    ];
+    for (allowance, calls, named) in bounds {
+        let harness = Harness::of(vec![ask("s.one", |s| s.repeats = 3)], reads(&["s.one"]));
+        let world = world(|_, _| OK);
+        let run = run(&harness, &Request { allowance, ..request(&bundle) }, &world.ports);
+        assert_eq!(world.calls.load(Ordering::Relaxed), calls, "{named}");
+        assert_eq!(run.not_run.len() as u64, 3 - calls, "{named}");
+        let told = |n: &NotRun| n.reason == ReasonCode::BudgetExceeded && n.why.contains(named);
+        assert!(run.not_run.iter().all(told), "{named}: {:?}", run.not_run);
+    }
+}
+
+#[test]
+fn a_candidate_that_ends_no_answer_is_not_called_for_ever() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![ask("s.one", |s| s.repeats = 20)], reads(&["s.one"]));
+    let world = world(|_, _| Answer::Late);
+    let mut request = request(&bundle);
+    request.allowance.concurrency = 1;
+    let run = run(&harness, &request, &world.ports);
+    assert_eq!(world.calls.load(Ordering::Relaxed), 12);
+    assert_eq!(run.not_run.len(), 8);
+    assert!(run.not_run.iter().all(|n| n.reason == ReasonCode::TargetUnresponsive), "{:?}", run.not_run);
 }
 
 #[test]
@@ -219,7 +253,7 @@ impl Scenario for Overlaps {
             let first = stage.start(channel, outbound("a", "first")).await?;
             let second = stage.start(channel, outbound("b", "second")).await?;
             let second = stage.finish(channel, second).await?;
-            let frame = stage.next_frame(channel, first, std::time::Duration::from_secs(1)).await?.unwrap_or_default();
+            let frame = stage.next_frame(channel, first, Duration::from_secs(1)).await?.unwrap_or_default();
             let first = stage.finish(channel, first).await?;
             let seen = format!(
                 "{} {}, {} {}",

@@ -40,6 +40,8 @@ pub enum Answer {
     Whole(u16, Vec<(&'static str, &'static str)>, &'static str),
     /// Nothing, ever.
     Silence,
+    /// No end in the time of one answer.
+    Late,
     /// No connection.
     Refused,
 }
@@ -103,6 +105,7 @@ impl Channel for Line {
                 self.push(Kind::Ended { x, how: End::Complete });
             }
             Answer::Silence => {}
+            Answer::Late => self.push(Kind::Ended { x, how: End::Deadline }),
             Answer::Refused => self.push(Kind::Ended { x, how: End::NoConnection { why: "refused".to_owned() } }),
         }
         x
@@ -263,7 +266,7 @@ pub fn request(bundle: &Bundle) -> Request<'_> {
         seed: 7,
         run_id: "run".to_owned(),
         started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
-        allowance: Allowance { calls: 100, rate_per_s: 0, concurrency: 4 },
+        allowance: Allowance { calls: 100, rate_per_s: 0, concurrency: 4, ..Allowance::default() },
     }
 }
 

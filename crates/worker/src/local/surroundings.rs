@@ -1,8 +1,9 @@
 //! What an environment becomes: ports, facts, allowance.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ostiary_canon::{Digest, jwk::KeySet};
+use ostiary_contract::environment::Budget;
 use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
 use ostiary_lab::{CallbackReceiver, OidcProvider, TcpProxy};
 use ostiary_record::{
@@ -69,11 +70,7 @@ impl Surroundings {
             timer: Arc::new(TokioTimer),
             clock,
         };
-        let allowance = Allowance {
-            calls: u32::try_from(environment.budget.calls).unwrap_or(u32::MAX),
-            rate_per_s: environment.budget.rate_per_s.unwrap_or(RATE_PER_S),
-            concurrency: CONCURRENCY,
-        };
+        let allowance = allowance(&environment.budget);
         let card_url = environment.a2a.as_ref().map(|a2a| a2a.card_url.value.clone());
         let artifact = environment.artifact.as_ref();
         let artifact = artifact.map(|a| identity::read_file(place, &a.path.value, "`artifact`")).transpose()?;
@@ -86,6 +83,20 @@ impl Surroundings {
         };
         let (provider, receiver) = (identity.provider, callbacks.receiver);
         Ok(Self { ports, card_url, facts, allowance, provider, dependencies, receiver })
+    }
+}
+
+/// What a run may cost; what the environment does not say is as usual.
+fn allowance(budget: &Budget) -> Allowance {
+    let usual = Allowance::default();
+    let seconds = |given: Option<u32>, usual| given.map_or(usual, |s| Duration::from_secs(s.into()));
+    Allowance {
+        calls: u32::try_from(budget.calls).unwrap_or(u32::MAX),
+        rate_per_s: budget.rate_per_s.unwrap_or(RATE_PER_S),
+        concurrency: CONCURRENCY,
+        time: seconds(budget.time_s, usual.time),
+        answer: seconds(budget.answer_s, usual.answer),
+        memory: budget.memory_mib.map_or(usual.memory, |mib| u64::from(mib) << 20),
     }
 }
 

@@ -4,8 +4,11 @@
 //! what cannot be read is named with its place. A field that has no presence and that the specification demands is
 //! written even where it is the default, since on this binding the default is all there is to see.
 
+use std::cell::Cell;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
+use ostiary_canon::json::Limits;
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -25,19 +28,39 @@ pub struct ReadError {
 
 /// Deeper messages are not read; the same as JSON's bound for what comes over a wire.
 const DEPTH: usize = 96;
+/// More values are not read: two bytes can be a message that takes hundreds in memory.
+const VALUES: u32 = Limits::WIRE.values;
 /// What JSON numbers keep exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// What may still be read.
+#[derive(Clone, Copy)]
+struct Room<'r> {
+    depth: usize,
+    values: &'r Cell<u32>,
+}
 
 /// Reads a message as ProtoJSON.
 ///
 /// # Errors
 /// When the bytes are not such a message.
 pub fn read(message: &Message, bytes: &[u8]) -> Result<Value, ReadError> {
-    at(message, bytes, DEPTH)
+    read_within(message, bytes, &mut VALUES.clone())
 }
 
-fn at(message: &Message, bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
-    let depth = depth.checked_sub(1).ok_or_else(|| wrong("messages lie too deep in each other"))?;
+/// The same, of one of several messages that together may have so many values; none are left where that was too few.
+///
+/// # Errors
+/// When the bytes are not such a message, or have too many values.
+pub fn read_within(message: &Message, bytes: &[u8], values: &mut u32) -> Result<Value, ReadError> {
+    let left = Cell::new(*values);
+    let read = at(message, bytes, Room { depth: DEPTH, values: &left });
+    *values = left.get();
+    read
+}
+
+fn at(message: &Message, bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
+    let room = room.inside("messages")?;
     let mut out = Map::new();
     let merged = merged(message, bytes)?;
     for field in Fields::of(&merged) {
@@ -45,14 +68,14 @@ fn at(message: &Message, bytes: &[u8], depth: usize) -> Result<Value, ReadError>
         // what a newer minor version adds is ignored (§3.6)
         let Some(field) = message.field(number) else { continue };
         if field.rule == Rule::Map {
-            let (key, value) = entry(field, payload, depth).map_err(|e| e.under(field.json))?;
+            let (key, value) = entry(field, payload, room).map_err(|e| e.under(field.json))?;
             let map = out.entry(field.json).or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(map) = map {
                 map.insert(key, value);
             }
             continue;
         }
-        let value = value(field.kind, payload, depth).map_err(|e| e.under(field.json))?;
+        let value = value(field.kind, payload, room).map_err(|e| e.under(field.json))?;
         if field.repeats() {
             if let Value::Array(list) = out.entry(field.json).or_insert_with(|| Value::Array(Vec::new())) {
                 list.push(value);
@@ -66,6 +89,7 @@ fn at(message: &Message, bytes: &[u8], depth: usize) -> Result<Value, ReadError>
     }
     for field in message.fields.iter().filter(|f| f.required()) {
         if let (None, Some(default)) = (out.get(field.json), default_of(field)) {
+            room.one_more()?;
             out.insert(field.json.to_owned(), default);
         }
     }
@@ -106,47 +130,50 @@ fn merged<'b>(message: &Message, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b,
     Ok(out.into())
 }
 
-fn value(kind: Kind, payload: Payload<'_>, depth: usize) -> Result<Value, ReadError> {
+fn value(kind: Kind, payload: Payload<'_>, room: Room<'_>) -> Result<Value, ReadError> {
+    room.one_more()?;
     match (kind, payload) {
         (Kind::Text, Payload::Bytes(bytes)) => text(bytes).map(Value::String),
         (Kind::Bytes, Payload::Bytes(bytes)) => Ok(Value::String(STANDARD.encode(bytes))),
         (Kind::Bool, Payload::Varint(n)) => Ok(Value::Bool(n != 0)),
         (Kind::Int32, Payload::Varint(n)) => Ok(Value::from(int32(n))),
         (Kind::Enum(names), Payload::Varint(n)) => Ok(named(names, int32(n))),
-        (Kind::Message(message), Payload::Bytes(bytes)) => at(message, bytes, depth),
-        (Kind::Struct, Payload::Bytes(bytes)) => object(bytes, depth),
-        (Kind::Value, Payload::Bytes(bytes)) => any_value(bytes, depth),
+        (Kind::Message(message), Payload::Bytes(bytes)) => at(message, bytes, room),
+        (Kind::Struct, Payload::Bytes(bytes)) => object(bytes, room),
+        (Kind::Value, Payload::Bytes(bytes)) => any_value(bytes, room),
         (Kind::Timestamp, Payload::Bytes(bytes)) => timestamp(bytes),
-        (Kind::Any, Payload::Bytes(bytes)) => any(bytes, depth),
+        (Kind::Any, Payload::Bytes(bytes)) => any(bytes, room),
         (_, other) => Err(wrong(format!("it is {}, which this field cannot be", other.name()))),
     }
 }
 
-fn entry(field: &Field, payload: Payload<'_>, depth: usize) -> Result<(String, Value), ReadError> {
+fn entry(field: &Field, payload: Payload<'_>, room: Room<'_>) -> Result<(String, Value), ReadError> {
     let Payload::Bytes(bytes) = payload else { return Err(wrong("an entry of a map is no message")) };
     let (mut key, mut found) = (String::new(), None);
     for part in Fields::of(bytes) {
         match part.map_err(broken)? {
             (1, Payload::Bytes(bytes)) => key = text(bytes)?,
-            (2, payload) => found = Some(value(field.kind, payload, depth)?),
+            (2, payload) => found = Some(value(field.kind, payload, room)?),
             _ => {}
         }
     }
-    let found = found.map_or_else(|| empty(field.kind), Ok)?;
+    let found = found.map_or_else(|| empty(field.kind, room), Ok)?;
     Ok((key, found))
 }
 
 /// The value of an entry that names none.
-fn empty(kind: Kind) -> Result<Value, ReadError> {
+fn empty(kind: Kind, room: Room<'_>) -> Result<Value, ReadError> {
+    room.one_more()?;
     match kind {
-        Kind::Message(message) => at(message, &[], 1),
+        Kind::Message(message) => at(message, &[], room),
         Kind::Text => Ok(Value::String(String::new())),
         _ => Ok(Value::Null),
     }
 }
 
-fn object(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
-    let depth = depth.checked_sub(1).ok_or_else(|| wrong("values lie too deep in each other"))?;
+fn object(bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
+    let room = room.inside("values")?;
+    room.one_more()?;
     let mut out = Map::new();
     for field in Fields::of(bytes) {
         let (1, Payload::Bytes(bytes)) = field.map_err(broken)? else { continue };
@@ -154,7 +181,7 @@ fn object(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
         for part in Fields::of(bytes) {
             match part.map_err(broken)? {
                 (1, Payload::Bytes(bytes)) => key = text(bytes)?,
-                (2, Payload::Bytes(bytes)) => found = any_value(bytes, depth).map_err(|e| e.under(&key))?,
+                (2, Payload::Bytes(bytes)) => found = any_value(bytes, room).map_err(|e| e.under(&key))?,
                 _ => {}
             }
         }
@@ -163,8 +190,9 @@ fn object(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
     Ok(Value::Object(out))
 }
 
-fn any_value(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
-    let depth = depth.checked_sub(1).ok_or_else(|| wrong("values lie too deep in each other"))?;
+fn any_value(bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
+    let room = room.inside("values")?;
+    room.one_more()?;
     let mut out = None;
     for field in Fields::of(bytes) {
         out = Some(match field.map_err(broken)? {
@@ -172,19 +200,19 @@ fn any_value(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
             (2, Payload::Fixed64(bits)) => double(f64::from_bits(bits))?,
             (3, Payload::Bytes(bytes)) => Value::String(text(bytes)?),
             (4, Payload::Varint(n)) => Value::Bool(n != 0),
-            (5, Payload::Bytes(bytes)) => object(bytes, depth)?,
-            (6, Payload::Bytes(bytes)) => list(bytes, depth)?,
+            (5, Payload::Bytes(bytes)) => object(bytes, room)?,
+            (6, Payload::Bytes(bytes)) => list(bytes, room)?,
             _ => continue,
         });
     }
     out.ok_or_else(|| wrong("a value without any of its kinds"))
 }
 
-fn list(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
+fn list(bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
     let mut out = Vec::new();
     for field in Fields::of(bytes) {
         if let (1, Payload::Bytes(bytes)) = field.map_err(broken)? {
-            out.push(any_value(bytes, depth).map_err(|e| e.under(&out.len().to_string()))?);
+            out.push(any_value(bytes, room).map_err(|e| e.under(&out.len().to_string()))?);
         }
     }
     Ok(Value::Array(out))
@@ -218,7 +246,7 @@ fn timestamp(bytes: &[u8]) -> Result<Value, ReadError> {
 }
 
 /// A detail of an error with the name of its type; one whose type is not known is shown as its bytes.
-fn any(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
+fn any(bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
     let (mut url, mut value) = (String::new(), &[][..]);
     for field in Fields::of(bytes) {
         match field.map_err(broken)? {
@@ -233,7 +261,7 @@ fn any(bytes: &[u8], depth: usize) -> Result<Value, ReadError> {
     out.insert("@type".to_owned(), Value::String(url.clone()));
     match known {
         Some(message) => {
-            if let Value::Object(members) = at(message, value, depth)? {
+            if let Value::Object(members) = at(message, value, room)? {
                 out.extend(members);
             }
         }
@@ -291,6 +319,22 @@ fn wrong(why: impl Into<String>) -> ReadError {
 #[expect(clippy::needless_pass_by_value, reason = "stands where errors are mapped")]
 fn broken(error: WireError) -> ReadError {
     wrong(error.to_string())
+}
+
+// === impl Room ===
+
+impl Room<'_> {
+    /// One level deeper.
+    fn inside(self, what: &str) -> Result<Self, ReadError> {
+        let depth = self.depth.checked_sub(1).ok_or_else(|| wrong(format!("{what} lie too deep in each other")))?;
+        Ok(Self { depth, ..self })
+    }
+
+    fn one_more(self) -> Result<(), ReadError> {
+        let left = self.values.get().checked_sub(1);
+        self.values.set(left.unwrap_or(0));
+        left.map(drop).ok_or_else(|| wrong("more values than are read"))
+    }
 }
 
 // === impl ReadError ===
