@@ -11,6 +11,7 @@ mod cross_tenant;
 mod existence;
 mod leak;
 mod public;
+mod push;
 mod refusal;
 
 /// All checks of this layer, in the order of the documentation.
@@ -21,6 +22,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.push(Box::new(cross_tenant::CrossTenant));
     out.push(Box::new(existence::Existence));
     out.push(Box::new(leak::Leaks));
+    out.extend(push::checks());
     out
 }
 

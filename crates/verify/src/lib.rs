@@ -22,6 +22,7 @@ pub mod statement;
 
 mod answers;
 mod authorization;
+mod callbacks;
 mod cases;
 mod contract_view;
 mod declaration;
@@ -33,6 +34,7 @@ mod scenarios;
 mod schema;
 mod schema_cost;
 mod schema_detail;
+mod temporal;
 #[cfg(test)]
 mod testing;
 

@@ -7,6 +7,7 @@ mod duplicates;
 mod error_codes;
 mod error_shape;
 mod machine;
+mod push;
 mod response;
 mod skill_exercised;
 mod stream_closes;
@@ -30,6 +31,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(stream_works::StreamWorks),
     ];
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Check>));
+    out.extend(push::checks());
     out.extend(stream_order::StreamOrder::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(stream_closes::StreamCloses));
     out.push(Box::new(task_ids::TaskIds));

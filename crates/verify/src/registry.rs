@@ -121,6 +121,7 @@ pub fn checks() -> Vec<Box<dyn Check>> {
         crate::schema::checks(),
         crate::protocol::checks(),
         crate::authorization::checks(),
+        crate::temporal::checks(),
         crate::cases::checks(),
     ];
     layers.into_iter().flatten().collect()

@@ -11,6 +11,7 @@ pub(crate) mod cancel;
 pub(crate) mod credential;
 pub(crate) mod example;
 pub(crate) mod public;
+pub(crate) mod push;
 pub(crate) mod rpc;
 pub(crate) mod send;
 pub(crate) mod stream;
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(tenant::CrossTenant),
     ];
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
+    out.extend(push::all());
     out.extend(credential::Credential::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out
 }

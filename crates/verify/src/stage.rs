@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    ActorId, Axes, End, EnvironmentFacts, ExchangeId, FaultPlan, Kind, ReasonCode, Source, Tape,
+    ActorId, Axes, CallbackFacts, End, EnvironmentFacts, ExchangeId, FaultPlan, Kind, ReasonCode, Source, Tape,
     ports::{
         Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Limits, Next, Observer, Outbound, Transport,
     },
@@ -326,6 +326,12 @@ impl Stage<'_> {
     #[must_use]
     pub fn inbox(&self) -> Option<&dyn Inbox> {
         self.ports.inbox.as_deref()
+    }
+
+    /// What is known of that receiver.
+    #[must_use]
+    pub const fn callbacks(&self) -> Option<&CallbackFacts> {
+        self.environment.callbacks.as_ref()
     }
 
     /// Who rules over the subjects' credentials; `None` = they are not ours.

@@ -17,7 +17,7 @@ use ostiary_contract::{Bundle, Files};
 use ostiary_record::{
     CredentialKind, EnvironmentFacts, Finding, MonoNanos, Monotonic, NoSink, Outcome, ReasonCode, Report, Run,
     Severity, SubjectFacts,
-    ports::{BoxFuture, CouldNotRun, Fetch, Fetched, Limits, Timer},
+    ports::{BoxFuture, CouldNotRun, Fetch, Fetched, Inbox, Limits, Timer},
 };
 use serde_json::{Value, json};
 
@@ -31,8 +31,10 @@ use crate::{
 mod agent;
 mod edit;
 mod pairs;
+mod post;
 
 pub(crate) use agent::Honest;
+pub(crate) use post::with_body;
 pub(crate) use edit::{Edit, Item, edit_answers, edit_document};
 
 /// The address of the honest agent's card.
@@ -125,13 +127,15 @@ impl World {
         let bundle = self.bundle();
         let clock = Arc::new(Step(AtomicU64::new(0)));
         let agent = Arc::new(Honest::new(self.card.clone(), self.makes_tasks));
+        let mailbox = || Arc::new(post::Mailbox(agent.clone())) as Arc<dyn Inbox>;
+        let inbox = self.environment.callbacks.is_some().then(mailbox);
         let ports = Ports {
             transport: agent.clone(),
             fetch,
             identity: agent,
             states: None,
             authority: None,
-            inbox: None,
+            inbox,
             faults: Vec::new(),
             detours: None,
             observers: Vec::new(),

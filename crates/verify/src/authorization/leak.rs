@@ -11,7 +11,7 @@ use crate::{
     answers::{self, Answered},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
-    scenarios::{credential, rpc, send, tenant, terminal, undeclared, unknown, version},
+    scenarios::{credential, push, rpc, send, tenant, terminal, undeclared, unknown, version},
 };
 
 /// The check.
@@ -30,7 +30,7 @@ static SPEC: CheckSpec = CheckSpec {
         version::ID,
         terminal::ID,
         undeclared::STREAM,
-        undeclared::PUSH,
+        push::undeclared::ID,
         undeclared::EXTENDED_CARD,
         send::ID,
         tenant::ID,

@@ -11,7 +11,7 @@ use crate::{
     facts::Facts,
     scenarios::{
         rpc::{self, Wrong},
-        terminal, undeclared, unknown, version,
+        push, terminal, undeclared, unknown, version,
     },
 };
 
@@ -31,7 +31,7 @@ static SPEC: CheckSpec = CheckSpec {
         version::ID,
         terminal::ID,
         undeclared::STREAM,
-        undeclared::PUSH,
+        push::undeclared::ID,
         undeclared::EXTENDED_CARD,
     ]),
     depends: &[Input::Candidate],

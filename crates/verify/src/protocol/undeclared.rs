@@ -1,5 +1,5 @@
-//! `a2a.stream.undeclared`, `a2a.push.undeclared`, `a2a.extended_card.undeclared`: a capability that the card does not
-//! declare is refused with the error that the specification names (I-05, I-06, I-07).
+//! `a2a.stream.undeclared`, `a2a.extended_card.undeclared`: a capability that the card does not declare is refused with the
+//! error that the specification names (I-05, I-07).
 
 use ostiary_protocol::a2a::{Card, ErrorKind, card::Capability};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
@@ -13,7 +13,7 @@ use crate::{
     scenarios::undeclared,
 };
 
-/// One of the three checks: they differ in the capability and in how it must be refused.
+/// One of the two checks: they differ in the capability and in how it must be refused.
 pub(super) struct Undeclared {
     spec: &'static CheckSpec,
     capability: Capability,
@@ -55,13 +55,6 @@ static STREAM: CheckSpec = spec(
     &[undeclared::STREAM],
     "a_served_stream_is_caught",
 );
-static PUSH: CheckSpec = spec(
-    "a2a.push.undeclared",
-    "A callback is refused with PushNotificationNotSupportedError where the card declares no push notifications.",
-    &["I-06", "I-08", "G-01"],
-    &[undeclared::PUSH],
-    "a_taken_callback_is_caught",
-);
 static EXTENDED_CARD: CheckSpec = spec(
     "a2a.extended_card.undeclared",
     "The extended card is refused with UnsupportedOperationError where the card declares none.",
@@ -73,21 +66,14 @@ static EXTENDED_CARD: CheckSpec = spec(
 // === impl Undeclared ===
 
 impl Undeclared {
-    /// All three.
-    pub(super) const ALL: [Self; 3] = [
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [
         Self {
             spec: &STREAM,
             capability: Capability::Streaming,
             operation: "SendStreamingMessage",
             named: &[ErrorKind::UnsupportedOperation],
             tolerated: &[],
-        },
-        Self {
-            spec: &PUSH,
-            capability: Capability::PushNotifications,
-            operation: "CreateTaskPushNotificationConfig",
-            named: &[ErrorKind::PushNotificationNotSupported],
-            tolerated: &[ErrorKind::UnsupportedOperation],
         },
         Self {
             spec: &EXTENDED_CARD,
@@ -157,16 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_callback_is_caught() {
-        is_caught_when_served(
-            &Undeclared::ALL[1],
-            &json!({"taskId": "t", "id": "p", "url": "https://callback.invalid/"}),
-        );
-    }
-
-    #[test]
     fn a_served_extended_card_is_caught() {
-        is_caught_when_served(&Undeclared::ALL[2], &json!({"name": "more", "skills": []}));
+        is_caught_when_served(&Undeclared::ALL[1], &json!({"name": "more", "skills": []}));
     }
 
     #[test]

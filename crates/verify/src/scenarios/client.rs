@@ -165,7 +165,8 @@ impl Client {
         self.look(stage, task).await
     }
 
-    async fn look(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
+    /// Reads a task once.
+    pub(crate) async fn look(&mut self, stage: &mut Stage<'_>, task: &mut TaskRef) -> Result<(), CouldNotRun> {
         let reply = self.get(stage, &task.id).await?;
         if let Some(seen) = reply.result().and_then(|(value, _)| TaskView::of(value)) {
             task.state = seen.state().or(task.state);

@@ -1,6 +1,6 @@
-//! Asks for what the card does not declare: a stream, a callback, the extended card.
+//! Asks for what the card does not declare: a stream, the extended card.
 
-use ostiary_protocol::a2a::{Card, Operation, card::Capability, operation::PushConfig};
+use ostiary_protocol::a2a::{Card, Operation, card::Capability};
 use ostiary_record::{
     Axes,
     ports::{BoxFuture, CouldNotRun},
@@ -10,7 +10,7 @@ use crate::{
     plan::PlanInput,
     scenario::{Clearance, Control, Role, Scenario, ScenarioSpec},
     scenarios::{
-        client::{Client, Led, led_to, message},
+        client::{Client, message},
         example, send,
     },
     stage::Stage,
@@ -18,8 +18,6 @@ use crate::{
 
 /// A stream.
 pub(crate) const STREAM: &str = "a2a.stream.undeclared";
-/// A callback.
-pub(crate) const PUSH: &str = "a2a.push.undeclared";
 /// The extended card.
 pub(crate) const EXTENDED_CARD: &str = "a2a.extended_card.undeclared";
 
@@ -34,16 +32,14 @@ const fn spec(id: &'static str, summary: &'static str) -> ScenarioSpec {
 }
 
 static OF_STREAM: ScenarioSpec = spec(STREAM, "A stream is asked for although the card declares none.");
-static OF_PUSH: ScenarioSpec = spec(PUSH, "A callback is registered although the card declares no push notifications.");
 static OF_CARD: ScenarioSpec = spec(EXTENDED_CARD, "The extended card is asked for although the card declares none.");
 
 // === impl Undeclared ===
 
 impl Undeclared {
-    /// All three.
-    pub(super) const ALL: [Self; 3] = [
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [
         Self { spec: &OF_STREAM, capability: Capability::Streaming },
-        Self { spec: &OF_PUSH, capability: Capability::PushNotifications },
         Self { spec: &OF_CARD, capability: Capability::ExtendedAgentCard },
     ];
 }
@@ -67,21 +63,10 @@ impl Scenario for Undeclared {
 async fn drive(stage: &mut Stage<'_>, capability: Capability) -> Result<(), CouldNotRun> {
     let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
     let mut client = Client::open(stage, Role::Primary).await?;
-    let operation = match capability {
-        Capability::Streaming => Operation::SendStreamingMessage(message(stage, &example.parts)),
-        Capability::ExtendedAgentCard => Operation::GetExtendedAgentCard,
-        Capability::PushNotifications => {
-            // a callback for a task of one's own, so that nothing but the capability is missing
-            let request = message(stage, &example.parts);
-            let reply = client.call(stage, Operation::SendMessage(request)).await?;
-            let task_id = match led_to(&reply) {
-                Led::Task(task) => task.id,
-                Led::Message | Led::Nowhere(_) => stage.fresh("no-such-task"),
-            };
-            // a name that no resolver knows: nobody is called, should the agent take it
-            let url = "https://callback.invalid/a2a".to_owned();
-            Operation::CreateTaskPushNotificationConfig(PushConfig { task_id, url, ..PushConfig::default() })
-        }
+    let operation = if capability == Capability::Streaming {
+        Operation::SendStreamingMessage(message(stage, &example.parts))
+    } else {
+        Operation::GetExtendedAgentCard
     };
     client.call(stage, operation).await.map(drop)
 }

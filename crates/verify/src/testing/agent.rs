@@ -7,9 +7,14 @@ use std::{
 
 use serde_json::{Value, json};
 
+use super::post::Post;
+
 mod message;
+mod push;
 mod task;
 mod wire;
+
+pub(crate) use push::RECEIVER;
 
 /// The agent behind its ports.
 pub(crate) struct Honest(Arc<Agent>);
@@ -19,6 +24,8 @@ struct Agent {
     makes_tasks: bool,
     tasks: Mutex<BTreeMap<String, Task>>,
     ticks: Mutex<u32>,
+    configs: Mutex<Vec<push::Config>>,
+    post: Post,
 }
 
 #[derive(Clone)]
@@ -48,7 +55,18 @@ const TOKENS: [(&str, &str, &str); 4] = [
 
 impl Honest {
     pub(crate) fn new(card: Value, makes_tasks: bool) -> Self {
-        Self(Arc::new(Agent { card, makes_tasks, tasks: Mutex::default(), ticks: Mutex::default() }))
+        let (tasks, ticks, configs) = Default::default();
+        Self(Arc::new(Agent { card, makes_tasks, tasks, ticks, configs, post: Post::default() }))
+    }
+
+    /// Where its push notifications go.
+    pub(super) fn post(&self) -> &Post {
+        &self.0.post
+    }
+
+    /// Lets time pass.
+    pub(super) fn tick(&self) {
+        self.0.tick();
     }
 }
 
@@ -79,7 +97,7 @@ impl Agent {
             "SendMessage" => self.send(id, params, tenant),
             "SendStreamingMessage" if self.card["capabilities"]["streaming"] == true => self.stream(id, params, tenant),
             "SendStreamingMessage" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
-            "CreateTaskPushNotificationConfig" => error(id, -32003, Some("PUSH_NOTIFICATION_NOT_SUPPORTED")),
+            push if push.contains("PushNotificationConfig") => self.on_push(id, push, params, tenant),
             "GetExtendedAgentCard" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             "GetTask" | "CancelTask" => self.on_task(id, method, params, tenant),
             _ => error(id, -32601, None),

@@ -146,7 +146,7 @@ fn exchange(recording: &Recording, x: ExchangeId) -> (&str, &str, Value) {
 }
 
 /// Places in order again, after events were added or taken out.
-fn renumber(recording: &mut Recording) {
+pub(super) fn renumber(recording: &mut Recording) {
     for (n, event) in (0..).zip(&mut recording.events) {
         event.seq = Seq(n);
     }

@@ -19,6 +19,11 @@ impl Agent {
             return error(id, code, Some(reason));
         }
         let task = self.create(params, tenant);
+        let push = &params["configuration"]["taskPushNotificationConfig"];
+        let pushes = self.card["capabilities"]["pushNotifications"] == true;
+        if pushes && push.is_object() && self.keep(&task, push).is_none() {
+            return error(id, -32602, None);
+        }
         if params["configuration"]["returnImmediately"] != true {
             self.advance(&task);
             self.advance(&task);

@@ -55,14 +55,17 @@ impl Agent {
         self.set(task, "TASK_STATE_COMPLETED");
     }
 
-    pub(super) fn set(&self, task: &str, state: &'static str) {
+    pub(super) fn set(&self, id: &str, state: &'static str) {
         let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
         *ticks += 1;
         let timestamp = format!("2026-11-30T09:{:02}:{:02}.752361Z", *ticks / 60 % 60, *ticks % 60);
         let mut tasks = self.lock();
-        let task = tasks.get_mut(task).expect("made by this agent");
+        let task = tasks.get_mut(id).expect("made by this agent");
         task.state = state;
         task.status = json!({"state": state, "timestamp": timestamp});
+        let status = task.status.clone();
+        drop((tasks, ticks));
+        self.tell(id, &json!({"statusUpdate": {"taskId": id, "contextId": "c1", "status": status}}));
     }
 
     pub(super) fn show(&self, id: &str) -> Value {
