@@ -14,6 +14,7 @@ use ostiary_tests::{
 use serde_json::{Value, json};
 
 mod bindings;
+mod push;
 
 /// The lies that an agent with streaming and credentials can be made to tell by what stands before it.
 const LIES: [Lie; 13] = [

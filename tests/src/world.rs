@@ -16,6 +16,8 @@ use crate::{
     target::{SdkAgent, free_address, root},
 };
 
+pub mod pushing;
+
 /// Where the cards of the test agents say that they are; connections are led to the agent, or to a proxy before it.
 pub const DECLARED: &str = "text.example.test:8080";
 

@@ -11,7 +11,7 @@ use crate::{
 
 pub use callbacks::{Callbacks, Reachable};
 pub use identity::{ClientCredentials, HarnessIdentity, Identity, TokenAlgorithm};
-pub use observer::Observer;
+pub use observer::{EgressObserver, Observer};
 
 mod callbacks;
 mod check;

@@ -22,7 +22,7 @@ pub use double::{
     token::{Claims, TokenSigner},
 };
 pub use observer::{
-    egress::{AllowList, Departure, EgressObserver, EgressOptions},
+    egress::{AllowList, Departure, EgressObserver, EgressOptions, NoHost},
     sql::{SqlObserver, SqlOptions, WatchedTable},
 };
 pub use proxy::{

@@ -13,6 +13,8 @@ use crate::{
     scenarios::push::{CHANNEL, STRAY},
 };
 
+pub(crate) mod egress;
+
 /// One delivery on a tape.
 pub(crate) struct Arrival<'a> {
     /// The recording.
@@ -41,7 +43,8 @@ pub(crate) struct Asked<'a, 'f> {
 
 /// Why nothing can be judged of an agent's notifications: it declares none.
 pub(crate) fn undeclared(facts: &Facts<'_>) -> Option<Finding> {
-    let declared = facts.card().is_some_and(|v| Card::new(v.clone()).capability(Capability::PushNotifications) == Some(true));
+    let declared =
+        facts.card().is_some_and(|v| Card::new(v.clone()).capability(Capability::PushNotifications) == Some(true));
     let pointer = format!("/capabilities/{}", Capability::PushNotifications.member());
     (!declared).then(|| facts.not_applicable(CARD, pointer))
 }
@@ -60,7 +63,8 @@ pub(crate) fn arrivals<'a>(facts: &Facts<'a>) -> Vec<Arrival<'a>> {
 fn arrivals_of(tape: Tape<'_>) -> Vec<Arrival<'_>> {
     let read = |event: &ostiary_record::Event| {
         let Kind::Inbound { channel, bytes } = &event.kind else { return None };
-        let delivery: Delivery = serde_json::from_slice(bytes.as_bytes()).ok().filter(|_| channel.0.starts_with(CHANNEL))?;
+        let delivery: Delivery =
+            serde_json::from_slice(bytes.as_bytes()).ok().filter(|_| channel.0.starts_with(CHANNEL))?;
         let body = serde_json::from_slice(delivery.body.as_bytes()).ok();
         Some(Arrival { tape, seq: event.seq, at: delivery.at, delivery, body, stray: channel.0 == STRAY })
     };
@@ -85,7 +89,7 @@ pub(crate) fn asked<'a, 'f>(answers: &'f [Answered<'a>]) -> Vec<Asked<'a, 'f>> {
 /// The task that the message of a recording led to, and whether it was open when somebody last looked before `seq`.
 pub(crate) fn open_at(answers: &[Answered<'_>], tape: Tape<'_>, seq: Seq) -> bool {
     let states = answers.iter().filter(|a| a.tape.index == tape.index && a.exchange.decisive() <= seq);
-    let last = states.filter_map(state_of).last();
+    let last = states.filter_map(state_of).next_back();
     last.is_none_or(|state| !state.is_terminal())
 }
 
@@ -110,11 +114,18 @@ pub(crate) fn refused(facts: &Facts<'_>, asked: &Asked<'_, '_>) -> Finding {
         let expected = "a callback at a public https address is taken";
         return facts.fail(ReasonCode::CapabilityNotKept, asked.answered.cite(), expected, what).at_exchange(x);
     }
+    not_taken(facts, asked)
+}
+
+/// The same where it is nothing to judge: without a callback that is taken, a refusal proves nothing.
+pub(crate) fn not_taken(facts: &Facts<'_>, asked: &Asked<'_, '_>) -> Finding {
+    let what = asked.answered.reply.error().map_or_else(|| "no configuration came back".to_owned(), |(e, _)| e.label());
     let remedy = format!(
-        "the agent did not take the receiver's address ({what}), and may be right, since it is not a public https one: \
-         let the agent call it, or write `base` and `reachable: public`"
+        "the agent did not take the receiver's address ({what}), and may be right where it is not a public https one: let \
+         the agent call it, or write `base` and `reachable: public`"
     );
-    facts.inconclusive(ReasonCode::CallbackRefused, "a callback that the agent takes", remedy).at_exchange(x)
+    let finding = facts.inconclusive(ReasonCode::CallbackRefused, "a callback that the agent takes", remedy);
+    finding.at_exchange(asked.answered.exchange.id)
 }
 
 /// The finding where nothing came to any callback, although the agent took them: a private address may be refused as late

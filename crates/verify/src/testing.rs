@@ -34,8 +34,8 @@ mod pairs;
 mod post;
 
 pub(crate) use agent::Honest;
-pub(crate) use post::with_body;
 pub(crate) use edit::{Edit, Item, edit_answers, edit_document};
+pub(crate) use post::with_body;
 
 /// The address of the honest agent's card.
 const CARD_URL: &str = "https://agent.example.test/.well-known/agent-card.json";

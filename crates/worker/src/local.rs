@@ -25,6 +25,7 @@ mod dependency;
 mod detour;
 mod identity;
 mod job;
+mod observers;
 mod states;
 mod surroundings;
 

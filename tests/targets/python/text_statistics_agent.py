@@ -16,17 +16,16 @@ import argparse
 import asyncio
 import json
 
-import httpx
 import jwt
+import push
 import requests
 import uvicorn
 from a2a.auth.user import User
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
-from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore, InMemoryTaskStore
+from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import AgentCard
 from a2a.utils.errors import VersionNotSupportedError
-from a2a.utils.push_url_validator import validate_push_notification_url
 from count_words import CountWords
 from google.protobuf.json_format import ParseDict
 from starlette.applications import Starlette
@@ -161,18 +160,7 @@ def refuse(_request, error):
     return JSONResponse({"error": str(error)}, status_code=401, headers={"www-authenticate": "Bearer"})
 
 
-def push_parts(receivers):
-    """The handler's arguments for push notifications, refusing private addresses except the operator's receivers."""
-
-    async def acceptable(url):
-        return any(url.startswith(receiver) for receiver in receivers) or await validate_push_notification_url(url)
-
-    store = InMemoryPushNotificationConfigStore()
-    sender = BasePushNotificationSender(httpx.AsyncClient(timeout=10), store, push_url_validator=acceptable)
-    return {"push_config_store": store, "push_sender": sender, "push_url_validator": acceptable}
-
-
-def card(interfaces, protected, push):
+def card(interfaces, protected, pushes):
     declared = {
         "name": "Text statistics",
         "description": "Counts the words and characters of a text.",
@@ -180,7 +168,7 @@ def card(interfaces, protected, push):
         "supportedInterfaces": [
             {"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for binding, url in interfaces if url
         ],
-        "capabilities": {"streaming": True, "pushNotifications": push, "extendedAgentCard": False},
+        "capabilities": {"streaming": True, "pushNotifications": pushes, "extendedAgentCard": False},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["application/json"],
         "skills": [
@@ -211,8 +199,7 @@ def main():
     arguments.add_argument("--grpc-port", type=int, help="the port of gRPC; without it there is none")
     arguments.add_argument("--grpc-url", help="the address of gRPC that the card declares")
     arguments.add_argument("--any-grpc-version", action="store_true", help="do not look at versions over gRPC")
-    arguments.add_argument("--push", action="store_true", help="send push notifications")
-    arguments.add_argument("--push-to", action="append", default=[], help="a receiver's URL that may be private")
+    push.arguments_of(arguments)
     asyncio.run(serve(arguments.parse_args()))
 
 
@@ -225,7 +212,7 @@ async def serve(options):
         task_store=InMemoryTaskStore(),
         agent_card=agent_card,
         validate_input_modes=True,
-        **(push_parts(options.push_to) if options.push else {}),
+        **(push.push_parts(options) if options.push else {}),
     )
     middleware, backend = [], None
     keys = DiscoveredKeys(options.issuer) if options.discover else None
@@ -239,7 +226,8 @@ async def serve(options):
         # held to the end: a server that nobody holds stops
         over_grpc = grpc_server(handler, options.grpc_port, backend, options.any_grpc_version)
         await over_grpc.start()
-    routes = create_agent_card_routes(agent_card) + create_jsonrpc_routes(handler, "/rpc")
+    shown = card(interfaces, options.jwks is not None or options.discover, options.push and not options.push_undeclared)
+    routes = create_agent_card_routes(shown) + create_jsonrpc_routes(handler, "/rpc")
     if options.rest_url:
         routes += create_rest_routes(handler, path_prefix="/rest")
     app = Starlette(routes=routes, middleware=middleware)

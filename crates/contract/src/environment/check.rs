@@ -128,7 +128,7 @@ impl Environment {
         } else if !self.mcp.is_empty() {
             unsupported(at("mcp"), "an MCP server");
         }
-        for observer in &self.observers {
+        for observer in self.observers.iter().filter(|o| o.kind() != "egress") {
             unsupported(observer.at, &format!("the observer `{}`", observer.kind()));
         }
     }
@@ -143,7 +143,7 @@ impl Environment {
         };
         let server = |m: &McpServer| m.command.is_some() || !m.env_from.is_empty();
         let subject = |s: &Subject| s.token_env.is_some();
-        let observes = self.observers.iter().any(|o| !matches!(o.kind(), "egress" | "approvals"));
+        let observes = self.observers.iter().any(|o| o.kind() != "approvals");
         identity
             || self.trust_roots.is_some()
             || self.card_keys.is_some()

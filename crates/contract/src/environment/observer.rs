@@ -1,10 +1,12 @@
 //! What watches the candidate's effects.
 
+use std::net::SocketAddr;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    decode::{Cx, Decode, did_you_mean, file_type},
+    decode::{Cx, Decode, Located, did_you_mean, file_type},
     problem::Code,
     yaml::Node,
 };
@@ -68,8 +70,12 @@ observer! {
 observer! {
     /// Calls that leave the candidate, through a recording proxy.
     EgressObserver EgressKind = "egress" {
-        /// Hosts that may be called.
+        /// Hosts that may be called: `host`, `host:port` or `*.domain`.
         allow: Vec<String> = default,
+        /// Where the proxy listens: `IP:port`; absent = a free port of the loopback, which nobody is told.
+        listen: Option<Located<String>>,
+        /// Whether the candidate has no other way out; without it nothing can be proved by what was not seen.
+        only_way_out: bool = default,
     }
 }
 
@@ -119,7 +125,14 @@ impl Decode for Observer {
         match kind.as_text().unwrap_or_default() {
             "sql" => SqlObserver::decode(node, cx).map(Self::Sql),
             "filesystem" => FilesystemObserver::decode(node, cx).map(Self::Filesystem),
-            "egress" => EgressObserver::decode(node, cx).map(Self::Egress),
+            "egress" => {
+                let read = EgressObserver::decode(node, cx)?;
+                if let Some(listen) = read.listen.as_ref().filter(|at| at.parse::<SocketAddr>().is_err()) {
+                    let message = format!("`{}` is no address to listen on", crate::yaml::clip(listen));
+                    cx.problem_with_hint(listen.at, Code::InvalidValue, message, "write it like 127.0.0.1:9501");
+                }
+                Some(Self::Egress(read))
+            }
             "approvals" => ApprovalsObserver::decode(node, cx).map(Self::Approvals),
             "audit" => {
                 let read = AuditObserver::decode(node, cx)?;

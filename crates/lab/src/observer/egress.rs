@@ -24,7 +24,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::ledger::Ledger;
 pub use self::{
-    allow::AllowList,
+    allow::{AllowList, NoHost},
     ledger::{Departure, Via},
 };
 use super::observed::Marks;

@@ -8,9 +8,5 @@ mod inside;
 
 /// All checks of this room.
 pub(super) fn checks() -> Vec<Box<dyn Check>> {
-    vec![
-        Box::new(authentication::Authentication),
-        Box::new(destination::Destination),
-        Box::new(inside::Inside),
-    ]
+    vec![Box::new(authentication::Authentication), Box::new(destination::Destination), Box::new(inside::Inside)]
 }

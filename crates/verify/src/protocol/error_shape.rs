@@ -10,8 +10,9 @@ use crate::{
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
     scenarios::{
+        push,
         rpc::{self, Wrong},
-        push, terminal, undeclared, unknown, version,
+        terminal, undeclared, unknown, version,
     },
 };
 

@@ -78,6 +78,11 @@ impl Watch {
         Ok(Self(marks))
     }
 
+    /// Whether anybody watches.
+    const fn sees(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     async fn end(self, stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
         for (n, observer) in stage.observers().enumerate() {
             if let Some((_, mark)) = self.0.iter().find(|(of, _)| *of == n) {

@@ -79,7 +79,11 @@ fn excess(facts: &Facts<'_>, policy: &RetryPolicy, attempts: &[&Arrival<'_>]) ->
     let shortest = pauses.min()?;
     let least = policy.backoff_ms.saturating_mul(100 - SLACK) / 100;
     let observed = || format!("{shortest} ms");
-    if shortest < least { fail(format!("at least {} ms between attempts", policy.backoff_ms), observed()) } else { None }
+    if shortest < least {
+        fail(format!("at least {} ms between attempts", policy.backoff_ms), observed())
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -112,9 +116,7 @@ mod tests {
 
     #[test]
     fn as_often_and_as_late_as_promised_passes() {
-        let driven = under("{max_attempts: 3, backoff_ms: 200}", |d| {
-            vec![d.clone(), after(&d, 200), after(&d, 600)]
-        });
+        let driven = under("{max_attempts: 3, backoff_ms: 200}", |d| vec![d.clone(), after(&d, 200), after(&d, 600)]);
         passes(&PushRetry, &driven);
         passes(&PushRetry, &under("{max_attempts: 3, backoff_ms: 200}", |d| vec![d]));
     }

@@ -86,7 +86,8 @@ impl Driven {
     pub(crate) fn inbound(mut self, scenario: &str, channel: &str, delivery: &Delivery) -> Self {
         for recording in self.run.recordings.iter_mut().filter(|r| r.scenario.0 == scenario) {
             let last = recording.events.last().expect("it is not empty").clone();
-            let kind = Kind::Inbound { channel: ChannelId(channel.to_owned()), bytes: json!(delivery).to_string().into() };
+            let kind =
+                Kind::Inbound { channel: ChannelId(channel.to_owned()), bytes: json!(delivery).to_string().into() };
             recording.events.push(ostiary_record::Event { kind, ..last });
             renumber(recording);
         }

@@ -8,11 +8,13 @@ use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, Sett
 use ostiary_lab::{CallbackReceiver, OidcProvider, TcpProxy};
 use ostiary_record::{
     EnvironmentFacts, Monotonic,
-    ports::{Detours, Faults, Inbox, States},
+    ports::{Detours, Faults, Inbox, Observer, States},
 };
 use ostiary_verify::{Allowance, Ports};
 
-use super::{EnvironmentError, Place, callbacks, dependency, detour::ProxyDetours, identity, states::HttpStates};
+use super::{
+    EnvironmentError, Place, callbacks, dependency, detour::ProxyDetours, identity, observers, states::HttpStates,
+};
 use crate::clock::MonotonicClock;
 
 /// Scenarios at the same time: independent ones overlap, and an agent on a laptop still answers in time.
@@ -57,6 +59,7 @@ impl Surroundings {
         let dependencies = dependency::started(place, &clock).await?;
         let detours = ProxyDetours { transport: transport.clone(), clock: Arc::clone(&clock) };
         let callbacks = callbacks::of(place, &clock).await?;
+        let observers = observers::of(place, callbacks.receiver.as_deref(), &clock).await?;
         let ports = Ports {
             transport: Arc::new(transport.clone()),
             fetch: Arc::new(transport),
@@ -66,7 +69,7 @@ impl Surroundings {
             inbox: callbacks.receiver.clone().map(|receiver| receiver as Arc<dyn Inbox>),
             faults: dependencies.iter().map(|proxy| Arc::new(proxy.faults()) as Arc<dyn Faults>).collect(),
             detours: (!environment.faults.is_empty()).then(|| Arc::new(detours) as Arc<dyn Detours>),
-            observers: Vec::new(),
+            observers: observers.iter().map(|o| Arc::clone(o) as Arc<dyn Observer>).collect(),
             timer: Arc::new(TokioTimer),
             clock,
         };
@@ -79,6 +82,7 @@ impl Surroundings {
             artifact_digest: artifact.as_ref().map(digest),
             trust_roots: settings.trust_roots.as_ref().map(digest),
             callbacks: callbacks.facts,
+            observed: observers.iter().flat_map(|o| o.sees()).collect(),
             ..environment.facts()
         };
         let (provider, receiver) = (identity.provider, callbacks.receiver);
@@ -108,7 +112,7 @@ fn supported(place: &Place) -> Result<(), EnvironmentError> {
     if let Some(server) = environment.mcp.first() {
         return unsupported(format!("the MCP server `{}`", server.server.value));
     }
-    if let Some(observer) = environment.observers.first() {
+    if let Some(observer) = environment.observers.iter().find(|o| o.kind() != "egress") {
         return unsupported(format!("the observer `{}`", observer.kind()));
     }
     Ok(())

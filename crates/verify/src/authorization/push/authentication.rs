@@ -73,7 +73,12 @@ fn finding(facts: &Facts<'_>, arrival: &Arrival<'_>, observed: String) -> Findin
         delivery::SECOND => "`Authorization: Basic` with the configuration's credentials",
         _ => "the configuration's token, or a JWT by the agent's keys",
     };
-    facts.fail(ReasonCode::CallbackUnauthenticated, vec![arrival.cite()], expected, format!("callback `{to}`: {observed}"))
+    facts.fail(
+        ReasonCode::CallbackUnauthenticated,
+        vec![arrival.cite()],
+        expected,
+        format!("callback `{to}`: {observed}"),
+    )
 }
 
 fn nothing(facts: &Facts<'_>) -> Finding {

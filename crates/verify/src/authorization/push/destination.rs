@@ -1,14 +1,13 @@
 //! `a2a.push.destination`: notifications go to the registered callback and nowhere else, as far as our receiver and
 //! an egress observer see.
 
-use ostiary_record::{EventRef, Finding, Gate, Kind, Layer, ReasonCode, Severity};
-use serde_json::Value;
+use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
     answers,
-    callbacks,
+    callbacks::{self, egress::departures},
     check::{Check, CheckSpec, Input, Reads},
-    facts::{Facts, Tape},
+    facts::Facts,
     scenarios::push::{delivery, inside, redelivery},
 };
 
@@ -29,17 +28,6 @@ static SPEC: CheckSpec = CheckSpec {
     liar: "a_notification_to_another_address_is_caught",
 };
 
-/// What the observers of calls that leave saw.
-#[derive(Default)]
-struct Seen {
-    /// The events that hold it.
-    at: Vec<EventRef>,
-    /// Calls that are neither allowed by the environment nor to a callback.
-    elsewhere: Vec<(EventRef, String)>,
-    /// Whether all of it was seen.
-    complete: bool,
-}
-
 impl Check for Destination {
     fn spec(&self) -> &'static CheckSpec {
         &SPEC
@@ -59,11 +47,19 @@ impl Check for Destination {
         let strays = arrivals.iter().filter(|a| a.stray);
         let mut out: Vec<Finding> =
             strays.map(|a| fail(vec![a.cite()], format!("one to `{}`", a.delivery.target))).collect();
-        let seen = observed(facts);
-        out.extend(seen.elsewhere.iter().map(|(at, what)| fail(vec![at.clone()], format!("a call to `{what}`"))));
+        let seen = facts.tapes_of(delivery::ID).next().map(departures).unwrap_or_default();
+        // other scenarios ask for these at the same time; see a2a.push.inside
+        let elsewhere = seen.forbidden.iter().filter(|call| !inside::is_probe(&call.host));
+        out.extend(
+            elsewhere.map(|call| fail(vec![call.at.clone()], format!("a call to `{}:{}`", call.host, call.port))),
+        );
         if out.is_empty() {
             let came = arrivals.iter().map(callbacks::Arrival::cite);
-            out.push(if seen.complete { facts.pass(answers::some_of(came.chain(seen.at).collect())) } else { unseen(facts) });
+            out.push(if seen.complete {
+                facts.pass(answers::some_of(came.chain(seen.at).collect()))
+            } else {
+                unseen(facts)
+            });
         }
         out
     }
@@ -76,34 +72,10 @@ fn unseen(facts: &Facts<'_>) -> Finding {
     facts.inconclusive(ReasonCode::ObserverMissing, "observer:egress", remedy)
 }
 
-fn observed(facts: &Facts<'_>) -> Seen {
-    let mut out = Seen::default();
-    for tape in facts.tapes().iter().filter(|t| t.recording.scenario.0 == delivery::ID) {
-        read(*tape, &mut out);
-    }
-    out
-}
-
-fn read(tape: Tape<'_>, out: &mut Seen) {
-    for event in &tape.recording.events {
-        let Kind::Observed { effects, complete, .. } = &event.kind else { continue };
-        let Some(calls) = effects.get("egress").and_then(Value::as_array) else { continue };
-        out.at.push(tape.cite(event.seq));
-        out.complete = *complete;
-        for call in calls.iter().filter(|call| call.get("allowed") == Some(&false.into())) {
-            let host = call.get("host").and_then(Value::as_str).unwrap_or_default();
-            // other scenarios ask for these at the same time; see a2a.push.inside
-            if !inside::is_probe(host) {
-                out.elsewhere.push((tape.cite(event.seq), format!("{host}:{}", call.get("port").unwrap_or(&Value::Null))));
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use ostiary_record::{Delivery, Outcome, Source};
-    use serde_json::json;
+    use ostiary_record::{Delivery, Kind, Outcome, Source};
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::{

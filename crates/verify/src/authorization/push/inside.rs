@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
-    callbacks::{self, Arrival, Asked},
+    callbacks::{self, Arrival, Asked, egress::departures},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
     scenarios::push::inside,
@@ -30,12 +30,7 @@ static SPEC: CheckSpec = CheckSpec {
     covers: &["A-07"],
     reads: Reads::Each(&[inside::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Environment],
-    reasons: &[
-        ReasonCode::CallbackAddressUnchecked,
-        ReasonCode::CallbackRefused,
-        ReasonCode::CapabilityNotKept,
-        ReasonCode::ObserverMissing,
-    ],
+    reasons: &[ReasonCode::CallbackAddressUnchecked, ReasonCode::CallbackRefused, ReasonCode::ObserverMissing],
     severity: Severity::Error,
     liar: "a_delivery_inside_is_caught",
 };
@@ -50,15 +45,24 @@ struct Probe {
 
 /// What became of the probes.
 #[derive(Default)]
-struct Sorted<'a, 'f> {
+struct Sorted {
     refused: Vec<EventRef>,
-    /// Delivered inside: the delivery, and by which address.
-    delivered: Vec<(&'f Arrival<'a>, String)>,
+    /// Called inside: what shows it, and by which address.
+    called: Vec<(EventRef, String)>,
     /// Taken, and no delivery came where one would have been seen.
     kept_away: Vec<(EventRef, String)>,
     /// Taken, and nobody could have seen a delivery.
     unseen: Vec<(EventRef, String)>,
     unusable: Vec<Finding>,
+}
+
+// === impl Probe ===
+
+impl Probe {
+    /// Whether a call to this host and port is one to its address.
+    fn leads_to(&self, host: &str, port: u64) -> bool {
+        inside::place_of(&self.url).is_some_and(|(h, p)| h == host && u64::from(p) == port)
+    }
 }
 
 impl Check for Inside {
@@ -72,44 +76,46 @@ impl Check for Inside {
         }
         let (answers, arrivals) = (answers::all(facts), callbacks::arrivals(facts));
         let asked = callbacks::asked(&answers);
-        let Some(control) = asked.iter().find(|a| a.name == inside::CONTROL) else { return vec![answers::no_task(facts)] };
+        let Some(control) = asked.iter().find(|a| a.name == inside::CONTROL) else {
+            return vec![answers::no_task(facts)];
+        };
         if let Some(unusable) = control.answered.unusable(facts) {
             return vec![unusable];
         }
         if !control.taken() {
-            return vec![callbacks::refused(facts, control)];
+            return vec![callbacks::not_taken(facts, control)];
         }
-        let called = arrivals.iter().any(|a| a.is_to(inside::CONTROL));
-        let sorted = sorted(facts, &asked, &arrivals, called);
-        let mut out = graded(facts, sorted, control.answered);
+        let mut out = graded(facts, sorted(facts, &asked, &arrivals), control.answered);
         out.push(rebinding(facts));
         out
     }
 }
 
-fn sorted<'a, 'f>(
-    facts: &Facts<'a>,
-    asked: &'f [Asked<'a, 'f>],
-    arrivals: &'f [Arrival<'a>],
-    called: bool,
-) -> Sorted<'a, 'f> {
+fn sorted(facts: &Facts<'_>, asked: &[Asked<'_, '_>], arrivals: &[Arrival<'_>]) -> Sorted {
     let mut out = Sorted::default();
     let probes = probes(facts);
-    let to = |name: &str| arrivals.iter().find(|a| a.is_to(name));
-    if let Some(arrival) = to(inside::REDIRECTED) {
-        out.delivered.push((arrival, "a redirect from an address that may be called".to_owned()));
+    let left = facts.tapes().first().map(|tape| departures(*tape)).unwrap_or_default();
+    let arrived = |name: &str| arrivals.iter().find(|a| a.is_to(name)).map(Arrival::cite);
+    let called = |probe: &Probe| {
+        let tried = left.forbidden.iter().find(|d| probe.leads_to(&d.host, d.port));
+        tried.map(|d| d.at.clone())
+    };
+    let redirected = probes.values().find(|probe| probe.name == inside::REDIRECTED);
+    if let Some(at) = redirected.and_then(|probe| arrived(&probe.name).or_else(|| called(probe))) {
+        out.called.push((at, "a redirect from an address that may be called".to_owned()));
     }
+    let control = arrived(inside::CONTROL).is_some();
     for asked in asked {
         let url = asked.config.get("url").and_then(Value::as_str).unwrap_or_default();
         let Some(probe) = probes.get(url) else { continue };
         let at = || asked.answered.cite().first().cloned();
-        if let Some(arrival) = to(&probe.name) {
-            out.delivered.push((arrival, format!("`{}`", probe.url)));
+        if let Some(at) = arrived(&probe.name).or_else(|| called(probe).filter(|_| asked.taken())) {
+            out.called.push((at, format!("`{}`", probe.url)));
         } else if let Some(unusable) = asked.answered.unusable(facts) {
             out.unusable.push(unusable);
         } else if asked.answered.reply.error().is_some() {
             out.refused.extend(asked.answered.cite());
-        } else if probe.seen && called {
+        } else if (probe.seen || left.complete) && control {
             out.kept_away.extend(at().map(|at| (at, probe.url.clone())));
         } else {
             out.unseen.extend(at().map(|at| (at, probe.url.clone())));
@@ -131,16 +137,16 @@ fn probes(facts: &Facts<'_>) -> BTreeMap<String, Probe> {
     marks.map(probe).collect()
 }
 
-fn graded(facts: &Facts<'_>, sorted: Sorted<'_, '_>, control: &Answered<'_>) -> Vec<Finding> {
+fn graded(facts: &Facts<'_>, sorted: Sorted, control: &Answered<'_>) -> Vec<Finding> {
     let expected = "a callback inside the agent's own network is refused, and never called";
     let fail = |at: Vec<EventRef>, what: String| facts.fail(ReasonCode::CallbackAddressUnchecked, at, expected, what);
     let grave = if facts.production() { Severity::Error } else { Severity::Warning };
     let mut out = sorted.unusable;
-    for (arrival, by) in &sorted.delivered {
-        out.push(fail(vec![arrival.cite()], format!("a delivery inside, by {by}")).as_severity(grave));
+    for (at, by) in &sorted.called {
+        out.push(fail(vec![at.clone()], format!("a call inside, by {by}")).as_severity(grave));
     }
     // whoever was seen not to call what it took looks again before each delivery
-    let looks_again = !sorted.kept_away.is_empty() && sorted.delivered.is_empty();
+    let looks_again = !sorted.kept_away.is_empty() && sorted.called.is_empty();
     let taken = |list: &[(EventRef, String)], what: &str| {
         let urls: Vec<&str> = list.iter().map(|(_, url)| url.as_str()).collect();
         let at = list.iter().map(|(at, _)| at.clone()).collect();
@@ -151,7 +157,7 @@ fn graded(facts: &Facts<'_>, sorted: Sorted<'_, '_>, control: &Answered<'_>) -> 
     }
     if !sorted.unseen.is_empty() && (looks_again || !facts.production()) {
         out.push(taken(&sorted.unseen, "taken"));
-    } else if !sorted.unseen.is_empty() && sorted.delivered.is_empty() {
+    } else if !sorted.unseen.is_empty() && sorted.called.is_empty() {
         let remedy = format!("the agent took {}, and nobody could see whether it calls that", sorted.unseen[0].1);
         out.push(facts.inconclusive(ReasonCode::ObserverMissing, "observer:egress", remedy));
     }

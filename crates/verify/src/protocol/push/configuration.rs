@@ -138,7 +138,9 @@ impl Story<'_, '_> {
         let extra = self.deleted.iter().find(|id| ids.contains(&id.as_str())).cloned();
         match (missing, extra) {
             (_, Some(id)) => self.lost(answered, "a list without what was deleted", &format!("`{id}` in it")),
-            (Some(id), _) if !more => self.lost(answered, "all configurations of the task", &format!("`{id}` is missing")),
+            (Some(id), _) if !more => {
+                self.lost(answered, "all configurations of the task", &format!("`{id}` is missing"))
+            }
             _ => self.seen.extend(answered.cite()),
         }
     }
@@ -147,7 +149,11 @@ impl Story<'_, '_> {
         let served = answered.reply.error().is_none() && answered.reply.malformed().is_none();
         if !served {
             let again = if self.deleted.contains(&id) { ", also a second time" } else { "" };
-            return self.lost(answered, &format!("a configuration is deleted without an error{again}"), &came(answered));
+            return self.lost(
+                answered,
+                &format!("a configuration is deleted without an error{again}"),
+                &came(answered),
+            );
         }
         self.seen.extend(answered.cite());
         self.deleted.push(id);
@@ -285,7 +291,11 @@ mod tests {
         world.environment.callbacks = Some(ostiary_record::CallbackFacts::default());
         let driven = world.drive().edit(|i| {
             let this = i.scenario == configuration::ID && i.operation == CREATE;
-            if this && i.request["params"]["taskId"].as_str().is_some_and(|t| t.starts_with("3512")) { refuse(i) } else { Edit::Keep }
+            if this && i.request["params"]["taskId"].as_str().is_some_and(|t| t.starts_with("3512")) {
+                refuse(i)
+            } else {
+                Edit::Keep
+            }
         });
         is(&Configuration, &driven, Outcome::Inconclusive);
     }

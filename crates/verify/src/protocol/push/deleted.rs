@@ -41,7 +41,9 @@ impl Check for Deleted {
         }
         let (answers, arrivals) = (answers::all(facts), callbacks::arrivals(facts));
         let asked = callbacks::asked(&answers);
-        let Some(asked) = asked.iter().find(|a| a.name == delivery::DELETED) else { return vec![answers::no_task(facts)] };
+        let Some(asked) = asked.iter().find(|a| a.name == delivery::DELETED) else {
+            return vec![answers::no_task(facts)];
+        };
         if let Some(unusable) = asked.answered.unusable(facts) {
             return vec![unusable];
         }

@@ -46,7 +46,9 @@ impl Check for Payload {
         for arrival in arrivals.iter().filter(|a| !a.stray) {
             let task = callbacks::task_of(&answers, arrival.tape);
             match problem(arrival, task.as_deref()) {
-                None if arrival.delivery.cut => out.push(bound(facts, "body_bytes", "a notification was longer than is kept")),
+                None if arrival.delivery.cut => {
+                    out.push(bound(facts, "body_bytes", "a notification was longer than is kept"))
+                }
                 None => seen.push(arrival.cite()),
                 Some(observed) => out.push(facts.fail(
                     ReasonCode::CallbackMalformed,

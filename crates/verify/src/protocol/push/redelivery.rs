@@ -60,10 +60,12 @@ impl Check for Redelivery {
         let events: Vec<Value> = told.iter().map(|a| event(a)).collect();
         let known = tried.iter().filter(|a| events.contains(&event(a))).count();
         if known == 0 {
-            let remedy = "the two callbacks of one task were told different things, so what was repeated cannot be told";
+            let remedy =
+                "the two callbacks of one task were told different things, so what was repeated cannot be told";
             return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, "an event told to both", remedy)];
         }
-        let mut out: Vec<Finding> = tried.iter().filter(|a| !events.contains(&event(a))).map(|a| differs(facts, a)).collect();
+        let mut out: Vec<Finding> =
+            tried.iter().filter(|a| !events.contains(&event(a))).map(|a| differs(facts, a)).collect();
         if known == tried.len() {
             out.push(facts.pass(answers::some_of(tried.iter().map(|a| a.cite()).collect())));
         }
@@ -147,11 +149,17 @@ mod tests {
 
     #[test]
     fn a_redelivery_that_differs_is_caught() {
-        let other_state = repeating(|d| vec![with_body(d, |b| b["statusUpdate"]["status"]["state"] = json!("TASK_STATE_FAILED"))]);
-        let other_time = repeating(|d| vec![with_body(d, |b| b["statusUpdate"]["status"]["timestamp"] = json!("2027-01-01T00:00:00Z"))]);
+        let other_state =
+            repeating(|d| vec![with_body(d, |b| b["statusUpdate"]["status"]["state"] = json!("TASK_STATE_FAILED"))]);
+        let other_time = repeating(|d| {
+            vec![with_body(d, |b| b["statusUpdate"]["status"]["timestamp"] = json!("2027-01-01T00:00:00Z"))]
+        });
         let appended = repeating(|d| {
             let artifact = json!({"artifactId": "a1", "parts": [{"text": "more"}]});
-            vec![with_body(d, |b| *b = json!({"artifactUpdate": {"taskId": b["statusUpdate"]["taskId"], "append": true, "artifact": artifact}}))]
+            vec![with_body(
+                d,
+                |b| *b = json!({"artifactUpdate": {"taskId": b["statusUpdate"]["taskId"], "append": true, "artifact": artifact}}),
+            )]
         });
         for driven in [other_state, other_time, appended] {
             caught(&Redelivery, &driven, ReasonCode::CallbackRedeliveryDiffers);
@@ -160,7 +168,10 @@ mod tests {
 
     #[test]
     fn who_counts_attempts_or_sends_the_task_as_it_stands_passes() {
-        passes(&Redelivery, &repeating(|d| vec![with_body(d, |b| b["statusUpdate"]["metadata"] = json!({"attempt": 2}))]));
+        passes(
+            &Redelivery,
+            &repeating(|d| vec![with_body(d, |b| b["statusUpdate"]["metadata"] = json!({"attempt": 2}))]),
+        );
     }
 
     #[test]

@@ -43,7 +43,9 @@ impl Check for Undeclared {
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         if push::declared(facts.card()) {
-            return vec![facts.not_applicable(CARD, format!("/capabilities/{}", Capability::PushNotifications.member()))];
+            return vec![
+                facts.not_applicable(CARD, format!("/capabilities/{}", Capability::PushNotifications.member())),
+            ];
         }
         let refusal = Refusal {
             named: &[ErrorKind::PushNotificationNotSupported],
@@ -64,7 +66,8 @@ impl Check for Undeclared {
 /// may leave it unread. Its sender then waits for nothing, and is warned.
 fn in_a_message(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Finding> {
     let x = answered.exchange.id;
-    let told: Vec<_> = callbacks::arrivals(facts).iter().filter(|a| a.is_to(undeclared::INLINE)).map(|a| a.cite()).collect();
+    let told: Vec<_> =
+        callbacks::arrivals(facts).iter().filter(|a| a.is_to(undeclared::INLINE)).map(|a| a.cite()).collect();
     if !told.is_empty() {
         let (expected, code) = ("no notification", ReasonCode::UndeclaredCapabilityServed);
         return vec![facts.fail(code, told, expected, "one came to the callback of a message").at_exchange(x)];
@@ -134,7 +137,7 @@ mod tests {
         world.environment.callbacks = Some(CallbackFacts { public: true, https: true, signed: None });
         let delivery: Delivery = serde_json::from_value(json!({
             "n": 0, "at": 0, "to": "undeclared", "withdrawn": false, "method": "POST", "target": "/", "headers": {},
-            "body": "", "cut": false, "shown": "not_asked", "answered": 200
+            "body": {"text": ""}, "cut": false, "shown": "not_asked", "answered": 200
         }))
         .expect("a delivery");
         let driven = world.drive().inbound(undeclared::ID, "callback:undeclared", &delivery);

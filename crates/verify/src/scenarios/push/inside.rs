@@ -11,7 +11,7 @@ use ostiary_record::{
     ports::{Address, BoxFuture, CouldNotRun},
 };
 
-use super::{Callback, NEEDS, Show, id_of, inbox, lasting, starting, variants};
+use super::{Callback, NEEDS, Show, Watch, id_of, inbox, lasting, starting, variants};
 use crate::{
     plan::PlanInput,
     scenario::{Budget, Clearance, Role, Scenario, ScenarioSpec},
@@ -62,7 +62,10 @@ static SPEC: ScenarioSpec = ScenarioSpec {
     needs: NEEDS,
     gate: ostiary_record::Gate::Security,
     budget: Budget { calls: 48, ..Budget::USUAL },
-    ..ScenarioSpec::new(ID, "Callbacks are asked for at addresses of the agent's own network, and a redirect leads there.")
+    ..ScenarioSpec::new(
+        ID,
+        "Callbacks are asked for at addresses of the agent's own network, and a redirect leads there.",
+    )
 };
 
 impl Scenario for Inside {
@@ -84,6 +87,7 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     let redirected = open_inside(stage, REDIRECTED, "127.0.0.1")?;
     let replies = redirected.iter().flat_map(|to| [Answer::Redirect(to.url.clone()), Answer::Status(200)]).collect();
     let control = Callback::open(stage, CONTROL, Show::Nothing, replies)?;
+    let watch = Watch::begin(stage).await?;
     let parts = lasting(stage).parts;
     let request = starting(message(stage, &parts));
     let reply = client.call(stage, Operation::SendMessage(request)).await?;
@@ -98,7 +102,9 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     }
     for (name, url) in ELSEWHERE {
         stage.mark(PROBE, Some(&format!("{name} {url}")));
-        if let Some(id) = ask(&mut client, stage, &task, url).await? {
+        let taken = ask(&mut client, stage, &task, url).await?;
+        // where the proxy of an observer stands, nothing gets there
+        if let Some(id) = taken.filter(|_| !watch.sees()) {
             let task_id = task.id.clone();
             client.call(stage, Operation::DeleteTaskPushNotificationConfig { task_id, id }).await?;
         }
@@ -109,14 +115,25 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     if let Some(redirected) = redirected {
         inbox(stage)?.wait(&redirected, 1, INSIDE).await;
     }
-    Ok(())
+    watch.end(stage).await
 }
 
 /// Whether a host is one that this scenario asks for.
 pub(crate) fn is_probe(host: &str) -> bool {
-    let bare = |text: &str| text.rsplit('@').next().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-    let elsewhere = |url: &str| url.split_once("://").and_then(|(_, rest)| rest.split('/').next()).map(bare);
-    LOOPBACK.iter().any(|(_, h)| bare(h) == host) || ELSEWHERE.iter().any(|(_, u)| elsewhere(u).as_deref() == Some(host))
+    let loopback = |(_, h): &(&str, &str)| place_of(&format!("http://{h}/")).is_some_and(|(h, _)| h == host);
+    let elsewhere = |(_, url): &(&str, &str)| place_of(url).is_some_and(|(h, _)| h == host);
+    LOOPBACK.iter().any(loopback) || ELSEWHERE.iter().any(elsewhere)
+}
+
+/// Host and port of an http address, as whoever connects to it names them.
+pub(crate) fn place_of(url: &str) -> Option<(String, u16)> {
+    let authority = url.strip_prefix("http://")?.split('/').next()?;
+    let place = authority.rsplit('@').next().unwrap_or(authority);
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().ok()?),
+        _ => (place, 80),
+    };
+    Some((host.trim_matches(['[', ']']).to_owned(), port))
 }
 
 /// An address inside of the receiver, written with this host; `None` where the receiver has no such place.

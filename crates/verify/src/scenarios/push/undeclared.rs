@@ -36,7 +36,10 @@ static SPEC: ScenarioSpec = ScenarioSpec {
     version: 2,
     control: Control::By(send::ID),
     clearance: Clearance::Write,
-    ..ScenarioSpec::new(ID, "Callbacks are asked for by every operation although the card declares no push notifications.")
+    ..ScenarioSpec::new(
+        ID,
+        "Callbacks are asked for by every operation although the card declares no push notifications.",
+    )
 };
 
 impl Scenario for Undeclared {
