@@ -24,7 +24,7 @@ static SPEC: CheckSpec = CheckSpec {
     summary: "A notification that is not taken is repeated no more often and no sooner than `push_retry` says.",
     layer: Layer::Temporal,
     gate: Gate::Security,
-    covers: &["W-02", "A-09"],
+    covers: &["W-02"],
     reads: Reads::Each(&[redelivery::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Contract, Input::Environment],
     reasons: &[ReasonCode::CallbackRetryExcessive, ReasonCode::CallbackRefused, ReasonCode::ObserverMissing],

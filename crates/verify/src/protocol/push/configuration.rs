@@ -25,7 +25,7 @@ static SPEC: CheckSpec = CheckSpec {
     summary: "A push configuration gets an id, is read back and listed as it was registered, and is gone once deleted.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
-    covers: &["I-09", "A-10"],
+    covers: &["I-09"],
     reads: Reads::Each(&[configuration::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Environment],
     reasons: &[

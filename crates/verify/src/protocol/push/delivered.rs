@@ -19,7 +19,7 @@ static SPEC: CheckSpec = CheckSpec {
     summary: "At least one notification is sent to each registered callback, in a message or beside it.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
-    covers: &["I-09", "A-08"],
+    covers: &["I-09"],
     reads: Reads::Each(&[delivery::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Environment],
     reasons: &[

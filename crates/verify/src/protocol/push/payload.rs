@@ -21,7 +21,7 @@ static SPEC: CheckSpec = CheckSpec {
     summary: "A notification is a POST of one StreamResponse in JSON about the task of its callback.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
-    covers: &["I-09", "A-09"],
+    covers: &["I-09"],
     reads: Reads::Any(&[delivery::ID, redelivery::ID]),
     depends: &[Input::Candidate, Input::Card, Input::Environment],
     reasons: &[ReasonCode::CallbackMalformed, ReasonCode::CallbackRefused, ReasonCode::ObserverMissing],
