@@ -12,3 +12,4 @@ mod sdk_agent;
 mod sidecars;
 mod signatures;
 mod store;
+mod targets;

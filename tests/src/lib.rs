@@ -5,5 +5,6 @@ pub mod gateway;
 pub mod model;
 pub mod pair;
 pub mod program;
+pub mod table;
 pub mod target;
 pub mod world;

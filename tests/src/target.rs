@@ -46,6 +46,16 @@ impl SdkAgent {
         Self::start(Command::new("node").arg(root().join("tests/targets/javascript").join(script)), arguments)
     }
 
+    /// The agent of `tests/targets/rust`.
+    ///
+    /// # Errors
+    /// When it is not built (`cargo xtask setup`), or does not come up.
+    pub fn rust(arguments: &[&str]) -> Result<Self> {
+        let agent = root().join("target/targets/rust/debug/text-statistics-agent");
+        ensure!(agent.is_file(), "the Rust agent is not built: run `cargo xtask setup`");
+        Self::start(&mut Command::new(agent), arguments)
+    }
+
     fn start(program: &mut Command, arguments: &[&str]) -> Result<Self> {
         let address = free_address()?;
         let process = program

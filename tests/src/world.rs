@@ -17,6 +17,7 @@ use crate::{
 };
 
 pub mod pushing;
+mod variants;
 
 /// Where the cards of the test agents say that they are; connections are led to the agent, or to a proxy before it.
 pub const DECLARED: &str = "text.example.test:8080";

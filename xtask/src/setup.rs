@@ -4,7 +4,10 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::commands::{call, root};
+use crate::{
+    commands::{call, root},
+    licences::MANIFEST,
+};
 
 /// Where the Python agents and verifiers are installed.
 const PYTHON: &str = "target/targets/python";
@@ -12,6 +15,8 @@ const PYTHON: &str = "target/targets/python";
 const JAVASCRIPT: &str = "target/targets/javascript";
 /// Where Envoy is installed, which its package index has as a Python package.
 const ENVOY: &str = "target/targets/envoy";
+/// Where the Rust agent is built.
+const RUST: &str = "target/targets/rust";
 /// Where the example clients of `deploy/examples` find what they need.
 const EXAMPLES: &str = "target/targets/examples";
 /// The oldest node that was seen to sign and verify: that of Debian 12.
@@ -24,7 +29,16 @@ pub fn run() -> Result<()> {
     once(ENVOY, "tests/targets/envoy/requirements.lock", install_python)?;
     once(&format!("{EXAMPLES}/python"), "deploy/examples/python/requirements.lock", install_python)?;
     once(JAVASCRIPT, "tests/targets/javascript/package-lock.json", install_javascript)?;
-    once(&format!("{EXAMPLES}/typescript"), "deploy/examples/typescript/package-lock.json", install_javascript)
+    once(&format!("{EXAMPLES}/typescript"), "deploy/examples/typescript/package-lock.json", install_javascript)?;
+    build_rust()
+}
+
+/// Builds the Rust agent; cargo itself knows when nothing has to be done.
+fn build_rust() -> Result<()> {
+    let manifest = root().join(MANIFEST);
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--locked", "--manifest-path"]).arg(manifest);
+    call(command.arg("--target-dir").arg(root().join(RUST))).context("failed to build the Rust agent")
 }
 
 /// Runs `install` unless `folder` was made from this very lock file.
@@ -35,6 +49,8 @@ fn once(folder: &str, lock: &str, install: impl FnOnce(&Path, &Path) -> Result<(
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
+    // a half-made installation is none
+    let _ = fs::remove_file(&stamp);
     install(&folder, &lock)?;
     fs::write(&stamp, wanted).with_context(|| format!("failed to write {}", stamp.display()))
 }

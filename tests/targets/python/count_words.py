@@ -11,11 +11,12 @@ import asyncio
 import json
 from datetime import datetime, timezone
 
-from a2a.helpers import new_data_part, new_task_from_user_message, new_text_part
+from a2a.helpers import new_data_message, new_data_part, new_task_from_user_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types import Task, TaskState
+from a2a.utils.errors import UnsupportedOperationError
 
 
 def wish_of(text):
@@ -53,14 +54,29 @@ class CountWords(AgentExecutor):
         elif wish.get("fail"):
             await end(over, updater.failed, said(updater, "the text could not be counted"))
         elif await worked(wish, updater, over):
-            text = str(wish.get("text", ""))
-            counts = {"words": len(text.split()), "characters": len(text)}
+            counts = counts_of(str(wish.get("text", "")))
             await updater.add_artifact([new_data_part(counts, media_type="application/json")], name="counts")
             await end(over, updater.complete)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         over = self.over.setdefault(context.task_id, asyncio.Event())
         await end(over, TaskUpdater(event_queue, context.task_id, context.context_id).cancel)
+
+
+class SayCounts(AgentExecutor):
+    """Answers each message with a message, and knows no tasks."""
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        counts = counts_of(context.get_user_input())
+        answer = new_data_message(counts, media_type="application/json", context_id=context.context_id)
+        await event_queue.enqueue_event(answer)
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        raise UnsupportedOperationError(message="there are no tasks")
+
+
+def counts_of(text):
+    return {"words": len(text.split()), "characters": len(text)}
 
 
 async def end(over, how, message=None):

@@ -1,11 +1,17 @@
-"""An ordinary agent on the published framework `fasta2a`: counts the words of a text."""
+"""An ordinary agent on the published framework `fasta2a`: counts the words of a text.
+
+It understands the messages that `count_words.py` describes, and does what the framework's documentation shows: the worker
+writes its states to the storage and tells the stream of them.
+"""
 
 import argparse
+import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import uvicorn
+from count_words import counts_of, wish_of
 from fasta2a import FastA2A, Skill, Worker
 from fasta2a.broker import InMemoryBroker
 from fasta2a.schema import Artifact, TaskIdParams, TaskSendParams
@@ -17,10 +23,25 @@ class CountWords(Worker):
 
     async def run_task(self, params: TaskSendParams) -> None:
         task = await self.storage.load_task(params["id"])
-        await self.storage.update_task(task["id"], state="working")
-        text = " ".join(part["text"] for part in params["message"]["parts"] if "text" in part)
-        artifact = Artifact(artifact_id=str(uuid.uuid4()), name="counts", parts=[{"data": {"words": len(text.split())}}])
+        wish = wish_of(" ".join(part["text"] for part in params["message"]["parts"] if "text" in part))
+        ends = {"refuse": "rejected", "ask": "input-required", "fail": "failed"}
+        end = next((state for key, state in ends.items() if wish.get(key)), None)
+        if end != "rejected":
+            await self.tell(task, "working")
+        if end is not None:
+            await self.storage.update_task(task["id"], state=end)
+            return
+        for _ in range(int(wish.get("steps", 0))):
+            await asyncio.sleep(float(wish.get("pace_ms", 0)) / 1000)
+            await self.tell(task, "working")
+        counts = counts_of(str(wish.get("text", "")))
+        artifact = Artifact(artifact_id=str(uuid.uuid4()), name="counts", parts=[{"data": counts}])
+        await self.publish_artifact(task["id"], task["context_id"], artifact)
         await self.storage.update_task(task["id"], state="completed", new_artifacts=[artifact])
+
+    async def tell(self, task, state):
+        await self.storage.update_task(task["id"], state=state)
+        await self.publish_status(task["id"], task["context_id"], state)
 
     async def cancel_task(self, params: TaskIdParams) -> None:
         if await self.storage.load_task(params["id"]) is not None:

@@ -9,7 +9,8 @@ The SDK's gRPC server does not look at the protocol version of a request, so tha
 `--any-grpc-version` leaves it to the SDK.
 
 With `--push` it tells of changes of a task where it is asked to, and refuses addresses of its own network, except below
-the `--push-to` that its operator names. What messages it understands is in `count_words.py`.
+the `--push-to` that its operator names. What messages it understands is in `count_words.py`. `--messages`, `--late`,
+`--narrow` and `--tenant` make it honest in another way.
 """
 
 import argparse
@@ -26,13 +27,14 @@ from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, c
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import AgentCard
 from a2a.utils.errors import VersionNotSupportedError
-from count_words import CountWords
+from count_words import CountWords, SayCounts
 from google.protobuf.json_format import ParseDict
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
+from variants import Late, Narrow, of_tenant
 
 
 class FileKeys:
@@ -160,15 +162,18 @@ def refuse(_request, error):
     return JSONResponse({"error": str(error)}, status_code=401, headers={"www-authenticate": "Bearer"})
 
 
-def card(interfaces, protected, pushes):
+def card(interfaces, protected, pushes, options):
+    tenant = {"tenant": options.tenant} if options.tenant else {}
     declared = {
         "name": "Text statistics",
         "description": "Counts the words and characters of a text.",
         "version": "1.0.0",
         "supportedInterfaces": [
-            {"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for binding, url in interfaces if url
+            {"url": url, "protocolBinding": binding, "protocolVersion": "1.0", **tenant}
+            for binding, url in interfaces
+            if url
         ],
-        "capabilities": {"streaming": True, "pushNotifications": pushes, "extendedAgentCard": False},
+        "capabilities": {"streaming": not options.narrow, "pushNotifications": pushes, "extendedAgentCard": False},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["application/json"],
         "skills": [
@@ -200,15 +205,21 @@ def main():
     arguments.add_argument("--grpc-url", help="the address of gRPC that the card declares")
     arguments.add_argument("--any-grpc-version", action="store_true", help="do not look at versions over gRPC")
     push.arguments_of(arguments)
+    arguments.add_argument("--messages", action="store_true", help="answer with messages, without any task")
+    arguments.add_argument("--late", type=int, default=0, help="milliseconds before every answer over HTTP")
+    arguments.add_argument("--narrow", action="store_true", help="no streaming, and plain text alone")
+    arguments.add_argument("--tenant", help="the tenant that the card declares, and every request has to name")
     asyncio.run(serve(arguments.parse_args()))
 
 
 async def serve(options):
     json_rpc = options.public_url or f"http://127.0.0.1:{options.port}/rpc"
     interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
-    agent_card = card(interfaces, options.jwks is not None or options.discover, options.push)
-    handler = DefaultRequestHandler(
-        agent_executor=CountWords(),
+    protected = options.jwks is not None or options.discover
+    agent_card = card(interfaces, protected, options.push, options)
+    kind = Narrow if options.narrow else of_tenant(options.tenant) if options.tenant else DefaultRequestHandler
+    handler = kind(
+        agent_executor=SayCounts() if options.messages else CountWords(),
         task_store=InMemoryTaskStore(),
         agent_card=agent_card,
         validate_input_modes=True,
@@ -226,10 +237,12 @@ async def serve(options):
         # held to the end: a server that nobody holds stops
         over_grpc = grpc_server(handler, options.grpc_port, backend, options.any_grpc_version)
         await over_grpc.start()
-    shown = card(interfaces, options.jwks is not None or options.discover, options.push and not options.push_undeclared)
+    shown = card(interfaces, protected, options.push and not options.push_undeclared, options)
     routes = create_agent_card_routes(shown) + create_jsonrpc_routes(handler, "/rpc")
     if options.rest_url:
         routes += create_rest_routes(handler, path_prefix="/rest")
+    if options.late:
+        middleware.insert(0, Middleware(Late, milliseconds=options.late))
     app = Starlette(routes=routes, middleware=middleware)
     await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=options.port, log_level="warning")).serve()
 

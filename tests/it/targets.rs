@@ -1,0 +1,130 @@
+//! Every target once: honest agents pass over each of their bindings, the others are caught, each broken promise is
+//! explained on the page, and the page's table is what the runs say (T-01, I-03, C-01, E-01).
+
+use std::{
+    fs,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use anyhow::{Context as _, Result};
+use ostiary_tests::{
+    model::failures,
+    table::{Table, codes},
+    target::root,
+    world::World,
+};
+use serde_json::Value;
+
+/// An agent, the section of the page that explains what is found in it, and whether it breaks no promise.
+struct Target {
+    name: &'static str,
+    section: &'static str,
+    honest: bool,
+    start: fn() -> Result<World>,
+}
+
+const fn target(name: &'static str, section: &'static str, honest: bool, start: fn() -> Result<World>) -> Target {
+    Target { name, section, honest, start }
+}
+
+const TARGETS: [Target; 11] = [
+    target("Python, open", "a2a-sdk", true, World::open),
+    target("Python, tokens", "a2a-sdk", true, || World::bindings(&[])),
+    target("Python, its gRPC server alone", "a2a-sdk", false, || World::bindings(&["--any-grpc-version"])),
+    target("JavaScript", "@a2a-js/sdk", true, World::javascript_bindings),
+    target("Rust, mended", "a2a-server-lf", true, || World::rust(&[])),
+    target("Rust, as it comes", "a2a-server-lf", false, || World::rust(&["--unmended"])),
+    target("`fasta2a`", "fasta2a", false, World::fasta2a),
+    target("messages only", "a2a-sdk", true, World::messages),
+    target("slow", "a2a-sdk", true, World::slow),
+    target("narrow", "a2a-sdk", true, World::narrow),
+    target("one tenant's", "a2a-sdk", true, World::tenant),
+];
+
+/// Runs at once: the machines that this runs on have two cores, and some promises are about time.
+const AT_ONCE: usize = 2;
+
+const BEGIN: &str = "<!-- the table begins -->\n";
+const END: &str = "<!-- the table ends -->";
+
+#[test]
+fn the_table_of_targets_is_what_runs_say() -> Result<()> {
+    let reports = runs()?;
+    let path = root().join("docs/targets.md");
+    let page = fs::read_to_string(&path).context("failed to read the page")?;
+    let mut table = Table::default();
+    let mut wrong = Vec::new();
+    for (target, (code, report)) in TARGETS.iter().zip(&reports) {
+        table.add(target.name, report);
+        wrong.extend(unexpected(target, *code, report));
+        wrong.extend(unexplained(target, &page, report));
+    }
+    let (before, rest) = page.split_once(BEGIN).context("the page has no table")?;
+    let (_, after) = rest.split_once(END).context("the page's table does not end")?;
+    let now = format!("{before}{BEGIN}\n{}\n{END}{after}", table.markdown());
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &now).context("failed to write the page")?;
+    } else if now != page {
+        wrong.push(format!("the page's table is not what the runs say (BLESS=1 writes it):\n{}", differing(&page, &now)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// One run of each: all agents come up together, and are verified a few at a time.
+fn runs() -> Result<Vec<(i32, Value)>> {
+    let joined = |thread: thread::ScopedJoinHandle<'_, Result<_>>| thread.join().expect("it tells errors, and panics never");
+    let worlds: Vec<World> = thread::scope(|scope| {
+        let starts: Vec<_> = TARGETS.iter().map(|target| scope.spawn(target.start)).collect();
+        starts.into_iter().map(joined).collect::<Result<_>>()
+    })?;
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut done = Vec::new();
+        while let Some((n, world)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, worlds.get(n)?))) {
+            let run = world.verify(world.address(), &[]).with_context(|| format!("failed to verify {}", TARGETS[n].name))?;
+            done.push((n, run));
+        }
+        Ok::<_, anyhow::Error>(done)
+    };
+    let mut runs = thread::scope(|scope| {
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(some)).collect();
+        let done: Result<Vec<_>> =
+            threads.into_iter().map(|t| t.join().expect("it tells errors, and panics never")).collect();
+        done
+    })?
+    .concat();
+    runs.sort_by_key(|(n, _)| *n);
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
+/// Says when an honest agent does not pass, or another one does.
+fn unexpected(target: &Target, code: i32, report: &Value) -> Option<String> {
+    let failures = failures(report);
+    if (code == 0, failures.is_empty()) == (target.honest, target.honest) {
+        return None;
+    }
+    let open: Vec<String> = told(report, "INCONCLUSIVE");
+    Some(format!("{}: exit {code}, {failures:?}, open: {open:?}", target.name))
+}
+
+/// Each finding of that verdict: check, profile and reason.
+fn told(report: &Value, verdict: &str) -> Vec<String> {
+    let findings = report["findings"].as_array().into_iter().flatten().filter(|f| f["verdict"] == verdict);
+    findings.map(|f| format!("{} {} {}: {}", f["check"], f["profile"], f["reason_code"], f["message"])).collect()
+}
+
+/// The codes that the target's section does not explain; those of plain http are explained for all of them.
+fn unexplained(target: &Target, page: &str, report: &Value) -> Option<String> {
+    let sections: String = page.split("\n## ").filter(|section| section.starts_with(target.section)).collect();
+    let explained = |code: &String| code.starts_with("INTERFACE_URL_") || sections.contains(&format!("`{code}`"));
+    let missing: Vec<String> = codes(report).into_iter().filter(|code| !explained(code)).collect();
+    let found = told(report, "FAIL");
+    (!missing.is_empty()).then(|| format!("{}: not explained: {missing:?} of {found:#?}", target.name))
+}
+
+fn differing(page: &str, now: &str) -> String {
+    let lines = now.lines().filter(|line| !page.lines().any(|known| known == *line));
+    lines.collect::<Vec<_>>().join("\n")
+}
