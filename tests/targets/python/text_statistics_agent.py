@@ -34,6 +34,7 @@ from starlette.authentication import AuthCredentials, AuthenticationBackend, Aut
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
+from starlette.routing import Mount, Router
 from variants import Late, Narrow, of_tenant
 
 
@@ -240,7 +241,8 @@ async def serve(options):
     shown = card(interfaces, protected, options.push and not options.push_undeclared, options)
     routes = create_agent_card_routes(shown) + create_jsonrpc_routes(handler, "/rpc")
     if options.rest_url:
-        routes += create_rest_routes(handler, path_prefix="/rest")
+        # with a prefix of its own the SDK looks for the tenant before the prefix, where no client puts it
+        routes.append(Mount("/rest", app=Router(create_rest_routes(handler), redirect_slashes=False)))
     if options.late:
         middleware.insert(0, Middleware(Late, milliseconds=options.late))
     app = Starlette(routes=routes, middleware=middleware)
