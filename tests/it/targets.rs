@@ -66,7 +66,10 @@ fn the_table_of_targets_is_what_runs_say() -> Result<()> {
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, &now).context("failed to write the page")?;
     } else if now != page {
-        wrong.push(format!("the page's table is not what the runs say (BLESS=1 writes it):\n{}", differing(&page, &now)));
+        wrong.push(format!(
+            "the page's table is not what the runs say (BLESS=1 writes it):\n{}",
+            differing(&page, &now)
+        ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -74,7 +77,8 @@ fn the_table_of_targets_is_what_runs_say() -> Result<()> {
 
 /// One run of each: all agents come up together, and are verified a few at a time.
 fn runs() -> Result<Vec<(i32, Value)>> {
-    let joined = |thread: thread::ScopedJoinHandle<'_, Result<_>>| thread.join().expect("it tells errors, and panics never");
+    let joined =
+        |thread: thread::ScopedJoinHandle<'_, Result<_>>| thread.join().expect("it tells errors, and panics never");
     let worlds: Vec<World> = thread::scope(|scope| {
         let starts: Vec<_> = TARGETS.iter().map(|target| scope.spawn(target.start)).collect();
         starts.into_iter().map(joined).collect::<Result<_>>()
@@ -82,8 +86,10 @@ fn runs() -> Result<Vec<(i32, Value)>> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut done = Vec::new();
-        while let Some((n, world)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, worlds.get(n)?))) {
-            let run = world.verify(world.address(), &[]).with_context(|| format!("failed to verify {}", TARGETS[n].name))?;
+        while let Some((n, world)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, worlds.get(n)?)))
+        {
+            let run =
+                world.verify(world.address(), &[]).with_context(|| format!("failed to verify {}", TARGETS[n].name))?;
             done.push((n, run));
         }
         Ok::<_, anyhow::Error>(done)

@@ -85,7 +85,8 @@ impl Table {
     /// As Markdown: a row for each check that at least one target is not exempted from.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut text = format!("| check | {} |\n|---|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
+        let mut text =
+            format!("| check | {} |\n|---|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
         for (check, cells) in &self.rows {
             if cells.values().all(|cell| *cell == Cell::NotApplicable) {
                 continue;
@@ -112,9 +113,7 @@ mod tests {
 
     #[test]
     fn the_worst_of_a_checks_findings_is_shown_for_the_bindings_that_it_is_about() {
-        let finding = |check: &str, profile: Value, verdict: &str, severity: &str| {
-            json!({"check": check, "profile": profile, "verdict": verdict, "severity": severity})
-        };
+        let finding = |check: &str, profile: Value, verdict: &str, severity: &str| json!({"check": check, "profile": profile, "verdict": verdict, "severity": severity});
         let mut table = Table::default();
         table.add(
             "one",

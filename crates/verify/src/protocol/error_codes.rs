@@ -42,6 +42,10 @@ impl Check for ErrorCodes {
             if a.axis(rpc::AXIS) == Wrong::Message.as_str() && says_unreadable(a) {
                 return vec![facts.pass(a.cite()).at_exchange(a.exchange.id)];
             }
+            let status = a.exchange.head.map(|(status, ..)| status);
+            if a.axis(rpc::AXIS) == Wrong::Method.as_str() && leads_away(&binding, status) {
+                return vec![facts.pass(a.cite()).at_exchange(a.exchange.id)];
+            }
             let (named, tolerated) = expected(a, &binding);
             refusal::judge(facts, a, Refusal { named, tolerated, served: ReasonCode::ErrorNotRefused })
         };
@@ -54,6 +58,12 @@ impl Check for ErrorCodes {
 fn says_unreadable(answered: &Answered<'_>) -> bool {
     let status = answered.reply.error().and_then(|(error, _)| error.status.as_deref());
     matches!(status, Some("INVALID_ARGUMENT" | "INTERNAL" | "UNKNOWN"))
+}
+
+/// Whether a path that no version has was answered with a redirect: A2A tables no error for it over HTTP+JSON, and web
+/// frameworks try it with a slash behind, the routes of the official Python SDK among them. Nothing was served.
+fn leads_away(binding: &Binding, status: Option<u16>) -> bool {
+    *binding == Binding::HttpJson && matches!(status, Some(301 | 302 | 303 | 307 | 308))
 }
 
 /// The named errors, and those that another reading or an official SDK uses.
@@ -131,6 +141,13 @@ mod tests {
             if i.scenario == unknown::ID { Edit::Replace(i.with_result(task)) } else { Edit::Keep }
         });
         caught(&ErrorCodes, &served, ReasonCode::ErrorNotRefused);
+    }
+
+    #[test]
+    fn a_redirect_of_an_unknown_path_serves_nothing() {
+        assert!(leads_away(&Binding::HttpJson, Some(307)));
+        assert!(!leads_away(&Binding::HttpJson, Some(200)) && !leads_away(&Binding::HttpJson, None));
+        assert!(!leads_away(&Binding::JsonRpc, Some(307)), "there every method has one path");
     }
 
     #[test]

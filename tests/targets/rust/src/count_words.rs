@@ -132,7 +132,10 @@ impl Work {
 fn received(
     receiver: mpsc::Receiver<Result<StreamResponse, A2AError>>,
 ) -> impl futures::Stream<Item = Result<StreamResponse, A2AError>> {
-    futures::stream::unfold(receiver, |mut receiver| async move { receiver.recv().await.map(|event| (event, receiver)) })
+    futures::stream::unfold(
+        receiver,
+        |mut receiver| async move { receiver.recv().await.map(|event| (event, receiver)) },
+    )
 }
 
 /// What a message asks for: the object that it is, or its text.

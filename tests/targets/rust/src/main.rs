@@ -64,8 +64,7 @@ async fn serve<H: RequestHandler>(
     handler: Arc<H>,
     mended: bool,
 ) -> Result<(), Box<dyn Error>> {
-    let mut app =
-        agent_card_router(Arc::new(StaticAgentCard::new(card))).nest("/rpc", jsonrpc_router(handler.clone()));
+    let mut app = agent_card_router(Arc::new(StaticAgentCard::new(card))).nest("/rpc", jsonrpc_router(handler.clone()));
     if value("--rest-url").is_some() {
         let rest = rest_router(handler.clone());
         let rest = if mended { rest.layer(axum::middleware::map_response(in_the_bindings_words)) } else { rest };

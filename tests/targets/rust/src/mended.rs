@@ -65,7 +65,11 @@ impl RequestHandler for Mended {
         self.0.get_task(params, request).await
     }
 
-    async fn list_tasks(&self, params: &ServiceParams, request: ListTasksRequest) -> Result<ListTasksResponse, A2AError> {
+    async fn list_tasks(
+        &self,
+        params: &ServiceParams,
+        request: ListTasksRequest,
+    ) -> Result<ListTasksResponse, A2AError> {
         spoken(params)?;
         self.0.list_tasks(params, request).await
     }
