@@ -4,6 +4,7 @@ mod ci;
 mod export;
 mod fasta2a;
 mod gateways;
+mod hostile;
 mod laboratory;
 mod outputs;
 mod own_agent;

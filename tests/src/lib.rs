@@ -2,6 +2,7 @@
 //! each agent must get. Knows every crate; no crate knows it. Start with [`target::SdkAgent`] and [`program`].
 
 pub mod gateway;
+pub mod hostile;
 pub mod model;
 pub mod pair;
 pub mod program;

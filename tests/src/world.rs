@@ -169,10 +169,14 @@ impl World {
     /// # Errors
     /// When the file cannot be written.
     pub fn environment(&self, target: SocketAddr) -> Result<PathBuf> {
-        self.environment_of(target, self.grpc)
+        self.environment_at(target, self.grpc)
     }
 
-    fn environment_of(&self, target: SocketAddr, grpc: Option<SocketAddr>) -> Result<PathBuf> {
+    /// The same, with the declared address of gRPC leading to `grpc`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn environment_at(&self, target: SocketAddr, grpc: Option<SocketAddr>) -> Result<PathBuf> {
         let file = self.folder.path().join(format!("environment-{}.yaml", target.port()));
         fs::write(&file, self.environment_text(target, grpc)).context("failed to write the environment")?;
         Ok(file)
@@ -191,7 +195,7 @@ impl World {
     /// # Errors
     /// When it cannot be run.
     pub fn verify_at(&self, target: SocketAddr, grpc: Option<SocketAddr>, more: &[&str]) -> Result<(i32, Value)> {
-        let environment = self.environment_of(target, grpc)?;
+        let environment = self.environment_at(target, grpc)?;
         let bundle = self.bundle.to_str().context("the folder's name is not UTF-8")?;
         let environment = environment.to_str().context("the folder's name is not UTF-8")?;
         program::json(&[&["verify", bundle, "--env", environment], more].concat())

@@ -121,11 +121,7 @@ impl Dialer {
     }
 
     /// The addresses that an origin is dialled at, by routing and guard.
-    pub(crate) async fn addresses(
-        &self,
-        origin: &Origin,
-        guard: &AddressGuard,
-    ) -> Result<Vec<SocketAddr>, DialError> {
+    pub(crate) async fn addresses(&self, origin: &Origin, guard: &AddressGuard) -> Result<Vec<SocketAddr>, DialError> {
         if let Some(routed) = self.connect_to.get(&origin.authority) {
             return resolve(routed).await;
         }

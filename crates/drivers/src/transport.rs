@@ -69,7 +69,8 @@ impl HttpTransport {
     pub async fn address_of(&self, target: &Target) -> Result<SocketAddr, CouldNotRun> {
         let origin = self.origin_of(target)?;
         let addresses = self.dialer.addresses(&origin, &self.dialer.guard).await.map_err(|e| e.about(&target.url))?;
-        let none = || CouldNotRun::Unreachable { target: target.url.clone(), why: "its name has no address".to_owned() };
+        let none =
+            || CouldNotRun::Unreachable { target: target.url.clone(), why: "its name has no address".to_owned() };
         addresses.first().copied().ok_or_else(none)
     }
 

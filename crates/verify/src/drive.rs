@@ -20,6 +20,7 @@ use crate::{
     plan::{Plan, PlanInput, Step, plan},
     registry::Harness,
     scenario::Scenario,
+    slots::{Slot, Slots},
     stage::{CONTROL_FAILED, CONTROL_OK, Stage},
 };
 
@@ -141,6 +142,9 @@ pub const fn reason_of(problem: &CouldNotRun) -> ReasonCode {
     }
 }
 
+/// Scenarios that are begun for each that may call: most wait for something sooner or later.
+const WAITING: usize = 8;
+
 struct Driver<'a> {
     harness: &'a Harness,
     request: &'a Request<'a>,
@@ -163,12 +167,14 @@ impl Driver<'_> {
     /// Drives group after group: what may run beside each other, and whose controls have been driven before.
     async fn drive_all(&self, plan: &Plan, run: &mut Run) {
         for group in plan.groups(self.harness) {
-            let concurrency = if group.alone { 1 } else { self.request.allowance.concurrency.max(1) };
-            let done = &*run;
-            let futures: Vec<BoxFuture<'_, _>> = group.steps.iter().map(|step| self.boxed(step, done)).collect();
-            let outcomes: Vec<Result<Recording, Obstacle>> =
-                stream::iter(futures).buffered(concurrency).collect().await;
-            for (step, outcome) in group.steps.iter().zip(outcomes) {
+            let calling = if group.alone { 1 } else { self.request.allowance.concurrency.max(1) };
+            let (slots, done) = (Slots::new(calling), &*run);
+            let begun = if group.alone { 1 } else { calling * WAITING };
+            let futures: Vec<BoxFuture<'_, _>> =
+                group.steps.iter().enumerate().map(|(n, step)| self.boxed((n, step), done, &slots)).collect();
+            let mut outcomes: Vec<_> = stream::iter(futures).buffer_unordered(begun).collect().await;
+            outcomes.sort_by_key(|(n, _)| *n);
+            for (step, (_, outcome)) in group.steps.iter().zip(outcomes) {
                 match outcome {
                     Ok(recording) => run.recordings.push(recording),
                     Err(Obstacle { reason, why }) => {
@@ -184,15 +190,22 @@ impl Driver<'_> {
         }
     }
 
-    fn boxed<'d>(&'d self, step: &'d Step, done: &'d Run) -> BoxFuture<'d, Result<Recording, Obstacle>> {
-        Box::pin(self.step(step, done))
+    /// One step with its place, since steps end in any order.
+    fn boxed<'d>(
+        &'d self,
+        (n, step): (usize, &'d Step),
+        done: &'d Run,
+        slots: &'d Slots,
+    ) -> BoxFuture<'d, (usize, Result<Recording, Obstacle>)> {
+        Box::pin(async move { (n, self.step(step, done, slots).await) })
     }
 
-    async fn step(&self, step: &Step, done: &Run) -> Result<Recording, Obstacle> {
+    async fn step(&self, step: &Step, done: &Run, slots: &Slots) -> Result<Recording, Obstacle> {
+        let slot = slots.take().await;
         let (scenario, axes) = (step.scenario.into(), step.axes.clone());
         self.sink.emit(&RunEvent::Started { scenario, axes });
         let outcome = match control_of(step, done) {
-            Ok(()) => self.drive_one(step).await,
+            Ok(()) => self.drive_one(step, (slots, slot)).await,
             Err(obstacle) => Err(obstacle),
         };
         self.sink.emit(&RunEvent::Driven {
@@ -204,11 +217,12 @@ impl Driver<'_> {
         outcome
     }
 
-    async fn drive_one(&self, step: &Step) -> Result<Recording, Obstacle> {
+    async fn drive_one(&self, step: &Step, (slots, slot): (&Slots, Slot)) -> Result<Recording, Obstacle> {
         let fault = |why: &str| Obstacle { reason: ReasonCode::HarnessFault, why: why.to_owned() };
         let scenario = self.harness.scenario(step.scenario).ok_or_else(|| fault("the harness has no such scenario"))?;
         let tape = Tape::new(Arc::clone(&self.ports.clock));
-        let mut stage = self.stage(step, scenario, tape.clone());
+        let mut stage = self.stage(step, scenario, tape.clone(), slots);
+        stage.slot = Some(slot);
         for state in scenario.spec().needs.states {
             let set_up = stage.state(state, &serde_json::Value::Null).await;
             set_up.map_err(|problem| Obstacle::from(&problem, stage.blocked))?;
@@ -239,11 +253,13 @@ impl Driver<'_> {
         }
     }
 
-    fn stage<'s>(&'s self, step: &'s Step, scenario: &dyn Scenario, tape: Tape) -> Stage<'s> {
+    fn stage<'s>(&'s self, step: &'s Step, scenario: &dyn Scenario, tape: Tape, slots: &'s Slots) -> Stage<'s> {
         let profile = step.axes.profile.as_deref().and_then(|p| p.parse::<Profile>().ok());
         Stage {
             ports: self.ports,
             meter: self.meter,
+            slots,
+            slot: None,
             bundle: self.request.bundle,
             discovered: self.discovered,
             environment: self.environment,

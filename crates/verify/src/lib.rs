@@ -34,6 +34,7 @@ mod scenarios;
 mod schema;
 mod schema_cost;
 mod schema_detail;
+mod slots;
 mod temporal;
 #[cfg(test)]
 mod testing;

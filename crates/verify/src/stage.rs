@@ -19,6 +19,7 @@ use crate::{
     facts::role_mark,
     meter::Meter,
     scenario::{Budget, Role},
+    slots::{Slot, Slots},
     stage::exchange::{OpenChannel, Running},
 };
 
@@ -39,6 +40,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub struct Stage<'r> {
     pub(crate) ports: &'r Ports,
     pub(crate) meter: &'r Meter,
+    pub(crate) slots: &'r Slots,
+    pub(crate) slot: Option<Slot>,
     pub(crate) bundle: &'r Bundle,
     pub(crate) discovered: &'r Discovered,
     pub(crate) environment: &'r EnvironmentFacts,
@@ -352,7 +355,10 @@ impl Stage<'_> {
 
     /// Waits on the tape's clock; for what the contract measures in time, never to paper over a race.
     pub async fn wait(&mut self, duration: Duration) {
+        // others may call meanwhile
+        self.slot = None;
         self.ports.timer.wait(duration).await;
+        self.slot = Some(self.slots.take().await);
     }
 
     async fn actor(&mut self, role: Role) -> Result<Actor, CouldNotRun> {

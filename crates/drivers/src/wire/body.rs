@@ -172,6 +172,7 @@ fn trailers(unread: &mut BytesMut, most: usize) -> Result<Option<RawHeaders>, Wi
         }
         Ok(httparse::Status::Partial) if unread.len() > most => return Err(WireError::Limit("header_bytes")),
         Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(WireError::Limit("header_bytes")),
         Err(error) => return Err(WireError::Broken(format!("malformed trailers: {error}"))),
     };
     let _ = unread.split_to(used);

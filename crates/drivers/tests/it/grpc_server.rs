@@ -30,6 +30,7 @@ pub struct Frame {
 /// One connection that speaks HTTP/2 by hand.
 pub struct H2Peer {
     pub peer: Peer,
+    gone: bool,
 }
 
 impl H2Peer {
@@ -38,7 +39,7 @@ impl H2Peer {
         let mut preface = [0; PREFACE];
         peer.tcp.read_exact(&mut preface).await.ok()?;
         assert_eq!(&preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        let mut this = Self { peer };
+        let mut this = Self { peer, gone: false };
         // room for a body of a mebibyte: SETTINGS_INITIAL_WINDOW_SIZE, and the connection's own window
         this.frame(SETTINGS, 0, 0, &[0, 4, 0, 16, 0, 0]).await;
         this.frame(WINDOW_UPDATE, 0, 0, &[0, 16, 0, 0]).await;
@@ -54,7 +55,12 @@ impl H2Peer {
         bytes.extend(stream.to_be_bytes());
         bytes.extend(payload);
         // the other side may be gone: that is what some tests are about
-        let _ = self.peer.tcp.write_all(&bytes).await;
+        self.gone |= self.peer.tcp.write_all(&bytes).await.is_err();
+    }
+
+    /// Whether the client still takes what is sent.
+    pub fn alive(&self) -> bool {
+        !self.gone
     }
 
     /// The client's next frame; `None` when it has gone.

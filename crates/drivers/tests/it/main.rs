@@ -8,6 +8,7 @@ mod client;
 mod fetch;
 mod grpc;
 mod grpc_server;
+mod hostile;
 mod secure;
 mod server;
 mod setup;

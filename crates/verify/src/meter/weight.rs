@@ -31,7 +31,9 @@ fn fields(headers: &RawHeaders) -> u64 {
 
 fn frame(bytes: &[u8], carrier: Carrier) -> u64 {
     let read = match carrier {
-        Carrier::Http | Carrier::Stdio => VALUE * bytes.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count() as u64,
+        Carrier::Http | Carrier::Stdio => {
+            VALUE * bytes.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count() as u64
+        }
         Carrier::Grpc => FIELD * members(bytes.get(PREFIX..).unwrap_or_default(), DEPTH).unwrap_or(0),
     };
     bytes.len() as u64 + read

@@ -1,10 +1,17 @@
 //! Driving: what lands in the run, and what happens when the candidate or the harness fails.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
+    time::Duration,
+};
 
 use ostiary_record::{
     Kind, Layer, NotRun, ReasonCode,
-    ports::{BoxFuture, CouldNotRun},
+    ports::{BoxFuture, CouldNotRun, Timer},
 };
 use ostiary_verify::{
     Allowance, Control, Harness, Reads, Request, Role, Scenario, ScenarioSpec, Stage, scenario::Needs,
@@ -281,4 +288,65 @@ fn without_an_address_the_card_of_the_bundle_is_judged_and_nothing_called() {
     assert_eq!(run.recordings[0].document("agent-card.json").unwrap().0.as_bytes(), CARD.as_bytes());
     assert!(run.recordings[0].exchanges().is_empty());
     assert_eq!(run.environment.name, environment().name);
+}
+
+/// Waits, and calls once.
+struct Waits;
+
+static WAITS: ScenarioSpec = ScenarioSpec { repeats: 10, ..ScenarioSpec::new("s.waits", "waits and asks") };
+
+impl Scenario for Waits {
+    fn spec(&self) -> &'static ScenarioSpec {
+        &WAITS
+    }
+
+    fn drive<'s>(&'s self, stage: &'s mut Stage<'_>) -> BoxFuture<'s, Result<(), CouldNotRun>> {
+        Box::pin(async move {
+            stage.wait(PAUSE).await;
+            let channel = stage.open(Role::Primary).await?;
+            stage.exchange(channel, outbound("s.waits", "x")).await.map(drop)
+        })
+    }
+}
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A timer whose pauses end when ten are waited for at the same time, or when nobody begins another; it knows the most
+/// that there were.
+#[derive(Default)]
+struct Together(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl Timer for Together {
+    fn wait(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        if duration != PAUSE {
+            return Box::pin(std::future::pending());
+        }
+        let (waiting, mut looks) = (Arc::clone(&self.0), 0);
+        let now = waiting.0.fetch_add(1, Ordering::Relaxed) + 1;
+        waiting.1.fetch_max(now, Ordering::Relaxed);
+        Box::pin(std::future::poll_fn(move |cx| {
+            looks += 1;
+            if waiting.1.load(Ordering::Relaxed) >= 10 || looks > 1_000 {
+                waiting.0.fetch_sub(1, Ordering::Relaxed);
+                return Poll::Ready(());
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }))
+    }
+}
+
+#[test]
+fn who_waits_keeps_nobody_from_calling() {
+    let bundle = bundle(&[]);
+    let harness = Harness::of(vec![Box::new(Waits)], reads(&["s.waits"]));
+    let mut world = world(|_, _| OK);
+    let timer = Arc::new(Together::default());
+    world.ports.timer = Arc::<Together>::clone(&timer);
+    let mut request = request(&bundle);
+    request.allowance.concurrency = 2;
+    let run = run(&harness, &request, &world.ports);
+    assert_eq!(timer.0.1.load(Ordering::Relaxed), 10, "all wait at the same time");
+    let repetitions: Vec<u32> = run.recordings[1..].iter().map(|r| r.axes.repetition).collect();
+    assert_eq!(repetitions, (0..10).collect::<Vec<_>>(), "recordings stand in the plan's order");
 }

@@ -207,7 +207,7 @@ pub fn world_with(
         authority: None,
         inbox: None,
         faults: Vec::new(),
-            detours: None,
+        detours: None,
         observers: Vec::new(),
         timer: Arc::clone(&timer) as Arc<dyn Timer>,
         clock: Arc::new(StepClock(AtomicU64::new(0))),

@@ -97,3 +97,28 @@ fn a_body_that_is_cut_off_is_no_answer() {
     let got = reply(&Answered { status: Some(200), media: "application/json", frames, end });
     assert!(got.malformed().is_some());
 }
+
+#[test]
+fn what_our_own_bounds_cut_off_is_no_answer_of_the_agent() {
+    let cut = |end: End| {
+        let frames: Vec<&[u8]> = vec![br#"{"jsonrpc":"2.0","id":1,"resu"#];
+        reply(&Answered { status: Some(200), media: "application/json", frames, end: Some(end) })
+    };
+    let limit = cut(End::Limit { which: "frame_bytes".to_owned() });
+    assert_eq!(limit.silence(), Some(Silence::Limit("frame_bytes".to_owned())));
+    assert_eq!(cut(End::Deadline).silence(), Some(Silence::Deadline));
+    assert!(cut(End::PeerReset { why: "closed".to_owned() }).malformed().is_some(), "that was the agent");
+}
+
+#[test]
+fn more_values_than_are_read_are_a_bound_of_ours() {
+    let many = "0,".repeat(60_000);
+    let whole_body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{many}{many}0]}}"#);
+    let event = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[{many}0]}}\n\n");
+    for (media, frames) in [("application/json", vec![whole_body]), ("text/event-stream", vec![event; 3])] {
+        let frames = frames.into_iter().map(|f| &*f.into_bytes().leak()).collect();
+        let got = reply(&Answered { status: Some(200), media, frames, end: Some(End::Complete) });
+        assert_eq!(got.end, Some(End::Limit { which: "values".to_owned() }), "{media}");
+        assert!(got.malformed().is_none() && got.items.len() <= 1, "{media}");
+    }
+}

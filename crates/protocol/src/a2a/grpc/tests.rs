@@ -284,3 +284,11 @@ fn messages_that_lie_too_deep_are_refused() {
     wire::put_bytes(&mut bytes, 4, &value);
     assert!(read(part, &bytes).unwrap_err().why.contains("too deep"));
 }
+
+#[test]
+fn more_values_than_are_read_are_a_bound_of_ours() {
+    // `tasks` is field 1: two bytes each, and each is a task with all that it must have
+    let list = [&framed(&[0x0a, 0].repeat(60_000))[..]].concat();
+    let got = reply("ListTasks", &Came { frames: vec![list], ..Came::default() });
+    assert_eq!(got.silence(), Some(Silence::Limit("values".into())));
+}
