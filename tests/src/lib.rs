@@ -6,6 +6,8 @@ pub mod hostile;
 pub mod model;
 pub mod pair;
 pub mod program;
+pub mod promises;
+pub mod steady;
 pub mod table;
 pub mod target;
 pub mod world;

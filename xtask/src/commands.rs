@@ -37,7 +37,11 @@ pub fn everything() -> Result<()> {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         call(doc.env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    step("tests", || tests(None))
+    step("tests", || {
+        forget_pairs()?;
+        tests(None)
+    })?;
+    step("promises", || promises(false))
 }
 
 fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
@@ -58,6 +62,29 @@ pub fn tests(filter: Option<&str>) -> Result<()> {
         cargo(&["test", "--workspace", "--no-fail-fast"])
     };
     call(run.args(filter))
+}
+
+/// Where tests leave what they executed.
+const PAIRS: &str = "target/pairs";
+
+/// Forgets what earlier runs executed, so that the page of promises says what this one does.
+fn forget_pairs() -> Result<()> {
+    match std::fs::remove_dir_all(root().join(PAIRS)) {
+        Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => {
+            Err(problem).with_context(|| format!("failed to empty {PAIRS}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Compares the page of promises with what the tests executed, or writes it.
+pub fn promises(bless: bool) -> Result<()> {
+    let mut run = cargo(&["test", "--quiet", "--package", "ostiary-tests", "--test", "it", "the_page_of_promises"]);
+    run.args(["--", "--ignored", "--nocapture"]);
+    if bless {
+        run.env("BLESS", "1");
+    }
+    call(&mut run)
 }
 
 /// Tests that compare generated files, by package and part of the name; with `BLESS=1` they write them.
@@ -124,6 +151,9 @@ pub fn soak(cases: u32, repeats: u32) -> Result<()> {
         let mut run = cargo(&["test", "--package", package, "--lib", "--tests"]);
         call(run.env("PROPTEST_CASES", cases.to_string()))?;
     }
+    let mut steady = cargo(&["test", "--package", "ostiary-tests", "--test", "it", "every_honest_agent_gets_the_same"]);
+    steady.args(["--", "--ignored", "--nocapture"]).env("OSTIARY_SOAK_REPEATS", repeats.to_string());
+    call(&mut steady)?;
     for round in 1..=repeats {
         eprintln!("== end to end, round {round} of {repeats}");
         call(&mut cargo(&["test", "--package", "ostiary-tests"]))?;

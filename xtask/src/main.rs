@@ -26,6 +26,12 @@ enum Command {
     },
     /// Writes all generated files again: schemas, OpenAPI, reason codes, checks, lifecycle table, query data
     Gen,
+    /// Compares docs/promises.md with what the last whole test run executed
+    Promises {
+        /// Writes the page instead
+        #[arg(long)]
+        bless: bool,
+    },
     /// Checks who may know whom, against the table in ARCHITECTURE.md
     Arrows,
     /// Builds each crate alone, so that none works only by the features that another one switches on
@@ -45,7 +51,7 @@ enum Command {
         /// Random cases per property
         #[arg(long, default_value_t = 20_000)]
         cases: u32,
-        /// Repeats of the end-to-end tests
+        /// Repeats of each honest agent's verification, and of the end-to-end tests
         #[arg(long, default_value_t = 10)]
         repeats: u32,
     },
@@ -57,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Command::Test { filter: Some(filter) } => setup::run().and_then(|()| commands::tests(Some(&filter))),
         Command::Test { filter: None } => commands::everything(),
         Command::Gen => commands::generate(),
+        Command::Promises { bless } => commands::promises(bless),
         Command::Arrows => arrows::run(),
         Command::Alone => commands::alone(),
         Command::Licences => licences::run(),

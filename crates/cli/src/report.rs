@@ -1,5 +1,7 @@
 //! Reports, in every format: for people here, for other readers by `verify::output`. The exit code is the same in all.
 
+mod coverage;
+
 use ostiary_contract::Bundle;
 use ostiary_record::{FindingLine, Outcome, Report, RunEvent, Severity};
 use ostiary_verify::output::{self, Broken, Documents, Subject};
@@ -27,6 +29,9 @@ pub struct Judged {
     /// Where the documents are that it names.
     #[serde(skip)]
     documents: Documents,
+    /// Whether people see all of what was covered, and not its totals alone.
+    #[serde(skip)]
+    in_full: bool,
     #[serde(flatten)]
     report: Report,
 }
@@ -64,7 +69,14 @@ impl Judged {
     /// A report on what `name` names.
     #[must_use]
     pub fn new(name: impl Into<String>, report: Report) -> Self {
-        Self { about: Map::new(), name: name.into(), head: None, documents: Documents::default(), report }
+        Self {
+            about: Map::new(),
+            name: name.into(),
+            head: None,
+            documents: Documents::default(),
+            in_full: false,
+            report,
+        }
     }
 
     /// With a field of its own in JSON.
@@ -85,6 +97,13 @@ impl Judged {
     #[must_use]
     pub fn documents(mut self, documents: Documents) -> Self {
         self.documents = documents;
+        self
+    }
+
+    /// With everything that was covered and what was not, for people.
+    #[must_use]
+    pub const fn in_full(mut self, yes: bool) -> Self {
+        self.in_full = yes;
         self
     }
 
@@ -239,10 +258,16 @@ fn print(console: &Console, one: &Judged) {
         console
             .line(format!("{name:>9}  {}", if names.is_empty() { "no profile".to_owned() } else { names.join(", ") }));
     }
+    coverage::short(console, &report.coverage);
     for outcome in [Outcome::Fail, Outcome::Inconclusive] {
         print_findings(console, of(report, outcome));
     }
     void(console, report);
+    if one.in_full {
+        coverage::full(console, &report.coverage);
+    } else {
+        coverage::causes(console, &report.coverage);
+    }
     console.line("");
     console.text(&visible(&report.statement).replace(" Not verified: ", "\n\nNot verified: "));
 }

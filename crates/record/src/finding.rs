@@ -132,6 +132,9 @@ pub struct Report {
     pub reused: Vec<Reused>,
     /// What was verified and what was not, as sentences of fixed form (V-06, V-08).
     pub statement: String,
+    /// Which risk is covered by which combination, and what stays uncovered (O-02); none in reports of older builds.
+    #[serde(default)]
+    pub coverage: crate::coverage::Coverage,
 }
 
 /// A finding with the gate that it blocks, as printed.

@@ -5,6 +5,7 @@
 
 pub mod blob;
 pub mod callback;
+pub mod coverage;
 pub mod event;
 pub mod fault;
 pub mod finding;
@@ -21,6 +22,10 @@ pub mod view;
 
 pub use blob::Blob;
 pub use callback::{Arrived, Delivery, Proof, Registration, Reply, Shown};
+pub use coverage::{
+    BindingCount, Combination, Coverage, CoveredBy, Gap, IncidentCoverage, Parts, PromiseCoverage, RiskCoverage,
+    Uncovered,
+};
 pub use event::{
     ActorId, Axes, CaseId, ChannelId, CheckId, DocumentName, End, Event, EventRef, ExchangeId, Kind, Label, MonoNanos,
     OpName, Recording, ReqId, Route, ScenarioId, Seq, Source, TargetId,

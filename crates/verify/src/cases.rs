@@ -4,7 +4,7 @@
 //! facts that the ordinary checks judge. A case that cannot be executed is INCONCLUSIVE and says what is missing; a case
 //! that yields something else than it expects is a FAIL. Start with [`runner`], which says how each case is executed.
 
-use ostiary_contract::{Case, CaseKind, Probe};
+use ostiary_contract::{Case, CaseKind, CaseSet, Probe};
 use ostiary_record::{EventRef, Finding, Layer, ReasonCode};
 
 use crate::{
@@ -120,9 +120,12 @@ fn wanted(only: &[String], check: &str, case: &Case) -> bool {
     only.iter().any(|o| *o == case.id || o == check || o == call::ID || o == access::ID)
 }
 
-/// The finding as one of this case, pointing at its place in the bundle.
+/// The finding as one of this case, pointing at its place in the bundle. A past incident is tried for its own sake (O-03).
 fn placed(mut finding: Finding, case: &Case) -> Finding {
     finding.case = Some(case.id.as_str().into());
+    if case.set == CaseSet::Regression {
+        finding.covers.push("O-03".into());
+    }
     if finding.place.file.is_none() {
         finding.place.file = Some(case.path.clone());
         finding.place.line = Some(case.at.line).filter(|line| *line > 0);

@@ -6,9 +6,11 @@
 use std::collections::BTreeSet;
 
 use ostiary_contract::Bundle;
-use ostiary_record::{Axes, DigestSource, Finding, Gate, Layer, Recording, Report, Run};
+use ostiary_record::{Axes, DigestSource, Finding, Gate, Layer, Recording, Report, Run, Severity};
 
-use crate::{answers::Kept, check::Check, discover::Discovered, registry::Harness, report, scenario::DISCOVER};
+use crate::{
+    answers::Kept, check::Check, coverage::core, discover::Discovered, registry::Harness, report, scenario::DISCOVER,
+};
 
 mod guard;
 mod missing;
@@ -89,7 +91,16 @@ pub fn judge_check(
 
 fn findings_of<'a>(scene: &'a Scene<'a>, check: &dyn Check) -> Vec<Finding> {
     let units = unit::units(scene, check.spec());
-    units.iter().flat_map(|unit| repeat::judge_unit(scene, check, unit)).collect()
+    let findings = units.iter().flat_map(|unit| repeat::judge_unit(scene, check, unit));
+    // over a binding that is not to be activated nothing fails, and nothing is passed
+    let beyond = core::beyond(scene.bundle, scene.discovered);
+    let told = |finding: Finding| match &finding.profile {
+        Some(profile) if beyond.contains(profile) && finding.severity == Severity::Error => {
+            finding.as_severity(Severity::Warning)
+        }
+        _ => finding,
+    };
+    findings.map(told).collect()
 }
 
 /// The layers that a gate asks for, by the first policy: behavior and temporal are not asked yet, and stand in the

@@ -6,6 +6,7 @@
 
 pub mod catalogue_page;
 pub mod check;
+pub mod coverage;
 pub mod discover;
 pub mod drive;
 pub mod facts;

@@ -8,13 +8,15 @@ use ostiary_record::{ActorId, Axes, EnvironmentFacts, Gate, NotRun, ReasonCode};
 
 use crate::{
     check::{Check, Reads},
+    coverage::core,
     discover::{Discovered, Interface},
-    plan::cast::cast,
+    plan::{cast::cast, incidents::Incidents},
     registry::Harness,
     scenario::{Control, DISCOVER, Isolation, Role, Scenario, ScenarioSpec},
 };
 
 mod cast;
+mod incidents;
 
 /// Everything that planning depends on.
 pub struct PlanInput<'a> {
@@ -87,11 +89,16 @@ pub fn plan(harness: &Harness, input: &PlanInput<'_>) -> Plan {
     let mut scenarios = wanted(harness, input, &checks);
     // in the order of driving, so that a budget that does not last for all is spent on controls first
     scenarios.sort_by_key(|s| rank(harness, s.spec().isolation, s.spec().id));
-    for scenario in scenarios {
-        for axes in scenario.variants(input) {
-            add(&mut plan, scenario.spec(), input, axes, &mut unaffordable);
-        }
+    let beyond = core::beyond(input.bundle, input.discovered);
+    let variants_of = |s: &dyn Scenario| [s.variants(input), core::variants(s, input, &beyond)].concat();
+    let variants = scenarios.iter().flat_map(|s| variants_of(*s).into_iter().map(|axes| (s.spec(), axes)));
+    let incidents = Incidents::of(harness, input);
+    // past incidents and their controls are tried whatever else the budget lasts for (O-03)
+    let (first, rest): (Vec<_>, Vec<_>) = variants.partition(|(spec, axes)| incidents.need(spec.id, axes));
+    for (spec, axes) in first.into_iter().chain(rest) {
+        add(&mut plan, spec, input, axes, &mut unaffordable);
     }
+    plan.steps.sort_by_key(|step| rank(harness, step.isolation, step.scenario));
     let spent = |(scenario, profile): (&'static str, Option<String>)| NotRun {
         scenario: scenario.into(),
         axes: Axes { profile, ..Axes::default() },

@@ -3,6 +3,7 @@
 use crate::check::Check;
 
 mod cancel_terminal;
+mod combined;
 mod duplicates;
 mod error_codes;
 mod error_shape;
@@ -26,6 +27,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     let mut out: Vec<Box<dyn Check>> = vec![
         Box::new(response::Response),
         Box::new(skill_exercised::SkillExercised),
+        Box::new(combined::Combinations),
         Box::new(version_accepted::VersionAccepted),
         Box::new(version::VersionEnforced),
         Box::new(stream_works::StreamWorks),

@@ -47,6 +47,7 @@ pub(crate) fn report(scene: &Scene<'_>, findings: Vec<Finding>) -> Report {
         layers: outcomes.layers,
         profiles_passed: outcomes.passed,
         profiles_failed: outcomes.failed,
+        coverage: crate::coverage::report::coverage(scene, &findings),
         findings: findings.into_iter().map(line).collect(),
         reused: Vec::new(),
         statement,
@@ -67,9 +68,9 @@ fn outcomes(scene: &Scene<'_>, findings: &[Finding]) -> Outcomes {
     let (mut passed, mut failed) = (Vec::new(), Vec::new());
     for profile in unit::profiles(scene) {
         match profile_outcome(&profile, &asked, &counting) {
-            Outcome::Pass => passed.push(profile),
+            Outcome::Pass if wanted.contains(&profile) => passed.push(profile),
             Outcome::Fail => failed.push(profile),
-            Outcome::Inconclusive | Outcome::NotApplicable => {}
+            Outcome::Pass | Outcome::Inconclusive | Outcome::NotApplicable => {}
         }
     }
     Outcomes { asked, layers, verdict, passed, failed }

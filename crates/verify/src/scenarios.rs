@@ -8,6 +8,7 @@ use crate::{plan::PlanInput, scenario::Scenario};
 pub(crate) mod client;
 
 pub(crate) mod cancel;
+pub(crate) mod combined;
 pub(crate) mod credential;
 pub(crate) mod example;
 pub(crate) mod public;
@@ -32,6 +33,7 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(version::Version),
         Box::new(rpc::InvalidRequest),
         Box::new(public::Public),
+        Box::new(combined::Combined),
         Box::new(tenant::CrossTenant),
     ];
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));

@@ -1,8 +1,8 @@
 //! A report in every format: the same verdict in each, and nothing that a hostile agent says breaks any of them.
 
 use ostiary_record::{
-    Counts, DigestSource, EventRef, Finding, FindingLine, Layer, Missing, NonEmpty, Outcome, Place, ReasonCode, Report,
-    Seq, Severity, Target, Verdict,
+    Counts, Coverage, DigestSource, EventRef, Finding, FindingLine, Layer, Missing, NonEmpty, Outcome, Place,
+    ReasonCode, Report, Seq, Severity, Target, Verdict,
     verdict::{DeclarationPointer, Strength},
 };
 use ostiary_verify::output::{Documents, Subject, junit, junit_broken, markdown, markdown_broken, sarif, sarif_broken};
@@ -78,6 +78,7 @@ fn report(asked: &[Layer], findings: Vec<Finding>) -> Report {
         findings: findings.into_iter().map(line).collect(),
         reused: Vec::new(),
         statement: "Verified: nothing | of note. Not verified: the rest.".to_owned(),
+        coverage: Coverage::default(),
     }
 }
 

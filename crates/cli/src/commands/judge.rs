@@ -27,6 +27,9 @@ pub(crate) struct Judge {
     /// The bundle to judge by; without it, the one that was recorded
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
+    /// Shows which promise was covered by which combination, and all that stays uncovered
+    #[arg(long)]
+    coverage: bool,
     /// Extensions that the consumer supports
     #[arg(long = "consumer-extension", value_name = "URI")]
     consumer_extensions: Vec<String>,
@@ -51,7 +54,7 @@ impl Judge {
                 Some(bundle) => judge(&harness, &run, bundle, &options),
                 None => judge(&harness, &run, &recording_file::bundle_of(&run).map_err(wrong)?, &options),
             };
-            Ok(Judged::new(path.display().to_string(), report).documents(documents))
+            Ok(Judged::new(path.display().to_string(), report).documents(documents).in_full(self.coverage))
         };
         let tried = |path: &PathBuf| Tried::of("recording", &path.display().to_string(), one(path));
         report::show_each(console, self.recordings.iter().map(tried).collect())

@@ -36,6 +36,9 @@ pub(crate) struct Verify {
     /// Keeps the recordings, for `judge`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Shows which promise was covered by which combination, and all that stays uncovered (JSON always has it)
+    #[arg(long)]
+    coverage: bool,
     /// Seed of generated inputs; the same seed drives the same run
     #[arg(long, default_value_t)]
     seed: u64,
@@ -85,7 +88,8 @@ impl Verify {
             return Ok(reached(report.verdict.into()));
         }
         let documents = report::documents_of(&bundle, &self.dir);
-        let judged = Judged::new(&bundle.contract.contract_id.value, report).documents(documents);
+        let judged =
+            Judged::new(&bundle.contract.contract_id.value, report).documents(documents).in_full(self.coverage);
         Ok(reached(report::show(console, judged)))
     }
 }

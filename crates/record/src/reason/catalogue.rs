@@ -213,6 +213,9 @@ catalogue! {
     SendNotBlocking = "SEND_NOT_BLOCKING", PROTOCOL, Never,
         "A message was answered before its task stood still, although it was not asked to return immediately.",
         "Wait for a terminal or interrupted state unless `returnImmediately` is set.";
+    HistoryLengthExceeded = "HISTORY_LENGTH_EXCEEDED", PROTOCOL, Never,
+        "An answer carries more messages of history than `historyLength` allows.",
+        "Cut the history to the most recent messages, and leave it out where none is wanted.";
     VersionNotEnforced = "VERSION_NOT_ENFORCED", PROTOCOL, Never,
         "A request with an unsupported or missing protocol version was served.",
         "Answer VersionNotSupportedError.";

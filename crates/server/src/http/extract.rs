@@ -128,7 +128,8 @@ fn unread(error: Box<dyn std::error::Error + Send + Sync>, limit: usize) -> ApiE
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    let limits = json::Limits { bytes: usize::MAX, depth: MAX_DEPTH, integers: json::Integers::Double, values: u32::MAX };
+    let limits =
+        json::Limits { bytes: usize::MAX, depth: MAX_DEPTH, integers: json::Integers::Double, values: u32::MAX };
     let value = json::parse_strict(bytes, limits).map_err(|error| {
         ApiError::new(ErrorCode::InvalidRequest, format!("the body is no acceptable JSON: {error}"))
     })?;

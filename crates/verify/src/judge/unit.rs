@@ -7,6 +7,7 @@ use ostiary_record::{Axes, CaseId};
 
 use crate::{
     check::{CheckSpec, Reads},
+    coverage::core,
     facts::Tape,
     judge::Scene,
 };
@@ -28,12 +29,18 @@ pub(crate) fn units<'a>(scene: &Scene<'a>, spec: &CheckSpec) -> Vec<Unit<'a>> {
         let tapes = all_tapes(scene).filter(|t| t.recording.axes.profile.is_none() && t.index == 0).collect();
         return vec![Unit { profile: None, case: None, across: false, tapes }];
     }
+    let beyond = core::beyond(scene.bundle, scene.discovered);
     if let Reads::AcrossProfiles(_) = spec.reads {
-        let tapes = all_tapes(scene).filter(|t| reads(spec, &t.recording.scenario.0)).collect();
+        // a binding of which the core alone was tried says nothing of what all bindings have in common
+        let own = |t: &Tape<'a>| profile_of(&t.recording.axes).is_none_or(|p| !beyond.contains(&p));
+        let tapes = all_tapes(scene).filter(|t| reads(spec, &t.recording.scenario.0)).filter(own).collect();
         return vec![Unit { profile: None, case: None, across: true, tapes }];
     }
     let mut out = Vec::new();
     for profile in profiles(scene) {
+        if beyond.contains(&profile) && !tried(scene, spec, &profile) {
+            continue;
+        }
         for case in cases(scene, spec, &profile) {
             let everything = spec.reads == Reads::Everything;
             let of = |axes: &Axes| profile_of(axes).as_ref() == Some(&profile) && (everything || axes.case == case);
@@ -106,6 +113,19 @@ fn cases(scene: &Scene<'_>, spec: &CheckSpec, profile: &Profile) -> BTreeSet<Opt
         found.insert(None);
     }
     found
+}
+
+/// Whether the scenarios of a check were driven for a profile of which only the core is tried.
+fn tried(scene: &Scene<'_>, spec: &CheckSpec, profile: &Profile) -> bool {
+    let driven = |id: &&str| {
+        let of = |r: &ostiary_record::Recording| r.scenario.0 == **id && profile_of(&r.axes).as_ref() == Some(profile);
+        scene.run.recordings.iter().any(of)
+    };
+    match spec.reads {
+        Reads::Each(ids) => ids.iter().all(driven),
+        Reads::Any(ids) => ids.iter().any(driven),
+        Reads::Declarations | Reads::AcrossProfiles(_) | Reads::Everything => false,
+    }
 }
 
 fn reads(spec: &CheckSpec, scenario: &str) -> bool {

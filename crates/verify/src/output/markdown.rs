@@ -3,6 +3,8 @@
 //! What an agent said is shown in code spans and every other text is escaped: a candidate must not be able to write
 //! links, images or mentions into its reviewers' conversation.
 
+mod coverage;
+
 use ostiary_record::{FindingLine, Layer, Outcome, Report};
 
 use super::{
@@ -51,6 +53,7 @@ fn section(subject: &Subject<'_>) -> String {
             text.push_str(&format!("\nProfiles that {name}: {}.\n", listed(&names)));
         }
     }
+    text.push_str(&coverage::coverage(&report.coverage));
     text.push_str(&format!("\n{}\n", escaped(&shortened(&report.statement, STATEMENT))));
     text
 }

@@ -183,3 +183,33 @@ fn what_the_budget_has_no_calls_for_is_said_once_and_never_laid_out() {
     let absurd = with(&bundle, u32::MAX);
     assert_eq!((absurd.steps.len(), absurd.not_run.len()), (0, 2), "{:?}", absurd.not_run);
 }
+
+/// Two calls are enough for one ordinary scenario, and the incident gets them (O-03).
+#[test]
+fn past_incidents_are_driven_before_the_budget_is_spent_on_others() {
+    let incident =
+        "case: once-lost\nincident: INC-0001\nwhen: { operation: a2a.send_message }\nexpect: { result: PASS }\n";
+    let bundle = bundle(&[("cases/regression/once-lost.yaml", incident)]);
+    let discovered = discover::Discovered::read(discover::of_card(std::sync::Arc::new(Still), CARD.into()));
+    let mut environment = environment();
+    environment.cleared_effects.push("write".to_owned());
+    let harness = Harness::standard();
+    let input = |calls| PlanInput {
+        gate: None,
+        only: &[],
+        bundle: &bundle,
+        discovered: &discovered,
+        environment: &environment,
+        seed: 7,
+        calls,
+    };
+    let all = plan(&harness, &input(2000));
+    let few = plan(&harness, &input(2));
+    let case = |plan: &Plan| plan.steps.iter().filter(|s| s.axes.case.is_some()).count();
+    assert_eq!((few.steps.len(), case(&few), case(&all)), (2, 1, 1), "{:?}", names(&few));
+    let spent = few.not_run.iter().filter(|n| n.reason == ReasonCode::BudgetExceeded).count();
+    assert!(spent > 5, "what the budget did not last for is told: {spent}");
+    // the order of driving is that of isolation and controls, as ever
+    let rank: Vec<Isolation> = all.steps.iter().map(|s| s.isolation).collect();
+    assert!(rank.is_sorted(), "{rank:?}");
+}

@@ -28,7 +28,12 @@ impl Agent {
             self.advance(&task);
             self.advance(&task);
         }
-        result(id, &json!({"task": self.show(&task)}))
+        let mut shown = self.show(&task);
+        if let Some(most) = params["configuration"]["historyLength"].as_u64() {
+            let history = shown["history"].as_array_mut().expect("a task has a history");
+            history.truncate(usize::try_from(most).expect("a small number"));
+        }
+        result(id, &json!({"task": shown}))
     }
 
     pub(super) fn stream(&self, id: &Value, params: &Value, tenant: &str) -> Answer {
