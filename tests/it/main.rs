@@ -1,6 +1,7 @@
 //! End-to-end tests, one binary: agents of other people, the real binary, the real store.
 
 mod ci;
+mod coverage;
 mod export;
 mod fasta2a;
 mod gateways;

@@ -71,6 +71,25 @@ pub fn executed(agent: &str, lie: &str, honest: &Value, lying: &Value, wanted: &
     write("sdk", &Value::Array(rows))
 }
 
+/// Records that a report tells what it leaves uncovered (O-02): the promise `id` is shown in the first of two reports on one
+/// agent, and listed as open in the second for the cause `why`.
+///
+/// # Errors
+/// When either report says something else.
+pub fn uncovered(agent: &str, what: &str, reports: (&Value, &Value), id: &str, why: &str) -> Result<()> {
+    let list = |report: &'_ Value, name: &str| report["coverage"][name].as_array().cloned().unwrap_or_default();
+    let (whole, bare) = reports;
+    let shown = list(whole, "promises").iter().any(|p| p["id"] == id && p["verdict"] == "PASS");
+    ensure!(shown, "{agent}: {id} is not shown in {:#}", whole["coverage"]["promises"]);
+    let open = |u: &Value| u["why"] == why && u["ids"].as_array().is_some_and(|ids| ids.iter().any(|i| i == id));
+    ensure!(list(bare, "uncovered").iter().any(open), "{agent}: {id} is not open for `{why}`: {:#}", bare["coverage"]);
+    let row = json!({
+        "agent": agent, "lie": what, "binding": "report", "check": "coverage", "layer": "–", "code": why,
+        "covers": ["O-02"], "harness": bare["harness_version"],
+    });
+    write("sdk", &json!([row]))
+}
+
 /// All pairs that were executed by this harness, sorted, each once.
 ///
 /// # Errors

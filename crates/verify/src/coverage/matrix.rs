@@ -43,6 +43,8 @@ pub(crate) const OUTPUT: &str = "output";
 pub(crate) const APPROVAL: &str = "approval";
 /// For whom it is tried.
 pub(crate) const CONSUMER: &str = "consumer";
+/// The axes that a profile is made of.
+const PROFILE: [&str; 4] = [BINDING, VERSION, AUTHORIZATION, TENANT_CLASS];
 /// The axes that variants carry; the others are in the profile, or have no driver yet.
 const DRIVEN: [&str; 5] = [example::AXIS, MODE, HISTORY, CONTEXT, OUTPUT];
 
@@ -90,10 +92,10 @@ pub(crate) fn matrices(input: &PlanInput<'_>) -> Vec<Matrix> {
     [RiskClass::Read, RiskClass::Write, RiskClass::Destructive].into_iter().filter_map(of).collect()
 }
 
-/// The variants to drive: the rows of every risk that is cleared.
+/// The variants to drive. What writes and is not cleared is held back by the plan; what destroys is not even planned.
 pub(crate) fn variants(input: &PlanInput<'_>) -> Vec<Axes> {
     let matrices = matrices(input);
-    let cleared = matrices.iter().filter(|m| m.cleared);
+    let cleared = matrices.iter().filter(|m| m.cleared || m.risk != RiskClass::Destructive);
     cleared.filter_map(|m| m.covering.as_ref().ok()).flat_map(|c| &c.rows).map(axes_of).collect()
 }
 
@@ -142,7 +144,7 @@ fn matrix(input: &PlanInput<'_>, risk: RiskClass, profiles: &[Profile], examples
         RiskClass::Write | RiskClass::Destructive => coverage.destructive_operations,
     };
     let space = constrained(axes(profiles, examples), input, profiles, examples);
-    let demand = demand(policy, &space);
+    let demand = demand(policy, &space, profiles);
     // ordinary messages are sent under the clearance of writes, whatever the contract says that they do
     let needed = if risk == RiskClass::Destructive { "destructive" } else { "write" };
     Matrix {
@@ -183,12 +185,9 @@ fn protocol(profile: &Profile) -> (String, String) {
 }
 
 fn constrained(mut space: Space, input: &PlanInput<'_>, profiles: &[Profile], examples: &[&Example]) -> Space {
-    let rows = profiles.iter().map(|p| {
-        let (binding, version) = protocol(p);
-        vec![binding, version, p.authorization().to_owned(), p.tenant_class().to_owned()]
-    });
-    let axes = [BINDING, VERSION, AUTHORIZATION, TENANT_CLASS].map(str::to_owned).into();
-    let rule = Rule::Only { axes, rows: rows.collect() };
+    let rows = profiles.iter().map(part_of);
+    let row = |part: Row| PROFILE.iter().filter_map(|axis| part.get(*axis).cloned()).collect();
+    let rule = Rule::Only { axes: PROFILE.map(str::to_owned).into(), rows: rows.map(row).collect() };
     space.constraints.push(Constraint { name: "the profile is not to be activated".to_owned(), rule });
     let card = input.discovered.card.as_ref().map(|v| Card::new(v.clone()));
     let declares = |what: Capability| card.as_ref().is_some_and(|c| c.capability(what) == Some(true));
@@ -217,21 +216,42 @@ fn constrained(mut space: Space, input: &PlanInput<'_>, profiles: &[Profile], ex
     space
 }
 
-/// What a policy demands of the rows.
-fn demand(policy: OperationCoverage, space: &Space) -> Result<Demand, SpaceError> {
+/// What a policy demands of the rows; a row for each profile in any case, since each is judged by itself.
+fn demand(policy: OperationCoverage, space: &Space, profiles: &[Profile]) -> Result<Demand, SpaceError> {
+    let each_profile = profiles.iter().map(part_of);
     match policy {
-        OperationCoverage::PairwisePlusBoundaries => Ok(Demand { strength: 2, parts: Vec::new() }),
+        OperationCoverage::PairwisePlusBoundaries => Ok(Demand { strength: 2, parts: each_profile.collect() }),
         OperationCoverage::ExhaustiveSecurityMatrix => {
-            let parts = product(space, &[BINDING, AUTHORIZATION, TENANT_CLASS, APPROVAL])?;
-            Ok(Demand { strength: 2, parts })
+            let approvals = product(space, &[APPROVAL])?;
+            let with = |part: Row| {
+                approvals.iter().map(move |a| part.iter().chain(a).map(owned).collect()).collect::<Vec<Row>>()
+            };
+            Ok(Demand { strength: 2, parts: each_profile.flat_map(with).collect() })
         }
         OperationCoverage::Representative => {
-            // the usual value of each axis, for each operation and binding; the erroneous calls are the core's
+            // the usual value of each axis, for each operation and profile; the erroneous calls are the core's
             let fixed = space.axes.iter().filter(|a| [MODE, HISTORY, CONTEXT, OUTPUT].contains(&a.name.as_str()));
             let usual: Row = fixed.map(|a| (a.name.clone(), a.values[0].clone())).collect();
-            let mut parts = product(space, &[BINDING, example::AXIS])?;
-            parts.iter_mut().for_each(|part| part.extend(usual.clone()));
-            Ok(Demand { strength: 0, parts })
+            let examples = product(space, &[example::AXIS])?;
+            let with = |part: Row| {
+                let usual = &usual;
+                examples
+                    .iter()
+                    .map(move |e| part.iter().chain(e).chain(usual).map(owned).collect())
+                    .collect::<Vec<Row>>()
+            };
+            Ok(Demand { strength: 0, parts: each_profile.flat_map(with).collect() })
         }
     }
+}
+
+fn owned((axis, value): (&String, &String)) -> (String, String) {
+    (axis.clone(), value.clone())
+}
+
+/// The part of a row that a profile is.
+fn part_of(profile: &Profile) -> Row {
+    let (binding, version) = protocol(profile);
+    let values = [binding, version, profile.authorization().to_owned(), profile.tenant_class().to_owned()];
+    PROFILE.iter().map(|axis| (*axis).to_owned()).zip(values).collect()
 }

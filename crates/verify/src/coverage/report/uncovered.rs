@@ -7,7 +7,10 @@ use ostiary_record::{Coverage, Finding, Gap, NotRun, Outcome, ReasonCode, Uncove
 
 use super::{rows::policy, values_of};
 use crate::{
-    coverage::{core, matrix::Matrix},
+    coverage::{
+        core,
+        matrix::{Matrix, RiskClass},
+    },
     judge::Scene,
     plan::activated,
 };
@@ -150,7 +153,8 @@ fn of_matrix(matrix: &Matrix, coverage: &Coverage) -> Vec<Uncovered> {
         }
     };
     let mut out = Vec::new();
-    if !matrix.cleared {
+    // what writes and is not cleared was planned, and stands among the steps that were not run
+    if !matrix.cleared && matrix.risk == RiskClass::Destructive {
         let what = format!("{} combinations of {risk} operations", covering.rows.len());
         let detail = "the environment's `cleared_effects` does not have the risk".to_owned();
         out.push(Uncovered { what, why: Gap::NotCleared, detail, ids: ids() });
