@@ -65,13 +65,13 @@ impl Table {
     pub fn add(&mut self, target: &str, report: &Value) {
         for (slug, binding) in BINDINGS {
             let own = |profile: &Value| profile.as_str().is_some_and(|p| p.starts_with(slug));
-            let profiles = ["profiles_passed", "profiles_failed"].map(|key| report[key].as_array());
-            if !profiles.into_iter().flatten().flatten().any(own) {
+            let findings = report["findings"].as_array();
+            if !findings.into_iter().flatten().any(|finding| own(&finding["profile"])) {
                 continue;
             }
             let column = self.columns.len();
             self.columns.push(format!("{target}<br>{binding}"));
-            for finding in report["findings"].as_array().into_iter().flatten() {
+            for finding in findings.into_iter().flatten() {
                 let here = finding["profile"].is_null() || own(&finding["profile"]);
                 let (Some(check), Some(cell), true) = (finding["check"].as_str(), Cell::of(finding), here) else {
                     continue;
@@ -117,7 +117,7 @@ mod tests {
         let mut table = Table::default();
         table.add(
             "one",
-            &json!({"profiles_passed": ["a2a-grpc-1.0"], "profiles_failed": ["a2a-jsonrpc-1.0/user/standard"], "findings": [
+            &json!({"findings": [
                 finding("a", Value::Null, "PASS", "error"),
                 finding("b", json!("a2a-jsonrpc-1.0/user/standard"), "FAIL", "error"),
                 finding("b", json!("a2a-jsonrpc-1.0/user/standard"), "PASS", "error"),

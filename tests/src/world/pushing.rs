@@ -91,14 +91,42 @@ impl Pushing {
         Self::started(&LAYERS[..1], None, &[more, &["--push-to", &to]].concat(), receiver)
     }
 
-    /// The text statistics agent on the official JavaScript SDK.
+    /// The text statistics agent on the official JavaScript SDK, with notifications as the SDK sends them.
     ///
     /// # Errors
     /// When it does not come up.
     pub fn javascript() -> Result<Self> {
-        let (folder, receiver) = (TempDir::new().context("failed to make a folder")?, free_address()?);
-        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &["--public-url", &url("/rpc"), "--push"])?;
+        Self::node(&["--push-as-it-comes"], free_address()?)
+    }
+
+    /// The same, but it looks at addresses and follows no redirect.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn javascript_mended() -> Result<Self> {
+        let receiver = free_address()?;
+        Self::node(&["--push-to", &format!("http://{receiver}/")], receiver)
+    }
+
+    fn node(more: &[&str], receiver: SocketAddr) -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let public = url("/rpc");
+        let arguments = [&["--public-url", &public, "--push"], more].concat();
+        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &arguments)?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript", "javascript-push"])?;
+        let world = World { agent, folder, bundle, identity: None, grpc: None };
+        Ok(Self { world, receiver, proxy: None })
+    }
+
+    /// The text statistics agent on the official Rust SDK, with what that leaves out mended.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn rust() -> Result<Self> {
+        let (folder, receiver) = (TempDir::new().context("failed to make a folder")?, free_address()?);
+        let (public, to) = (url("/rpc"), format!("http://{receiver}/"));
+        let agent = SdkAgent::rust(&["--public-url", &public, "--push", "--push-to", &to])?;
+        let bundle = layered(folder.path(), &["text-statistics", "rust", "rust-push"])?;
         let world = World { agent, folder, bundle, identity: None, grpc: None };
         Ok(Self { world, receiver, proxy: None })
     }

@@ -48,7 +48,7 @@ const leadsOutside = async (url) => {
 };
 
 /** Keeps only callbacks that lead outside, or below the one receiver that the operator names. */
-export class PushStore extends InMemoryPushNotificationStore {
+class PushStore extends InMemoryPushNotificationStore {
   constructor(receiver) {
     super();
     this.receiver = receiver;
@@ -63,10 +63,13 @@ export class PushStore extends InMemoryPushNotificationStore {
   }
 }
 
-/** Sends what the store tells it to, and follows no redirect. */
-export const notify = (store) => {
+/** A store that looks at addresses, and a sender that follows no redirect: the handler's last arguments. */
+export const screened = (receiver) => {
   const { fetch } = globalThis;
   globalThis.fetch = (url, how) => fetch(url, { redirect: 'manual', ...how });
-  console.info = () => {};
-  return new DefaultPushNotificationSender(store);
+  const store = new PushStore(receiver);
+  return [store, new DefaultPushNotificationSender(store)];
 };
+
+// the SDK prints a line for each notification
+console.info = () => {};

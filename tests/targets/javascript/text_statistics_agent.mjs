@@ -1,11 +1,11 @@
 // An ordinary agent on the official JavaScript SDK and express: counts the words of a text. It knows nothing of whoever
 // verifies it, and is open to everybody. It always speaks JSON-RPC, HTTP+JSON with `--rest-url`, and gRPC with
 // `--grpc-port` and `--grpc-url`. With `--push` it tells of changes of a task where it is asked to, and refuses addresses of
-// its own network, except below the `--push-to` that its operator names. What messages it understands is in
-// `count_words.mjs`.
+// its own network, except below the `--push-to` that its operator names; with `--push-as-it-comes` both are left to the SDK.
+// What messages it understands is in `count_words.mjs`.
 
 import { CountWords } from './count_words.mjs';
-import { PushStore, notify } from './push.mjs';
+import { screened } from './push.mjs';
 import { installed, sdk } from './sdk.mjs';
 
 const { DefaultExecutionEventBusManager, DefaultRequestHandler, InMemoryTaskStore } = await import(
@@ -53,14 +53,13 @@ const interfaces = [
   ['GRPC', option('--grpc-url')],
 ];
 const agentCard = card(interfaces, process.argv.includes('--push'));
-const push = new PushStore(option('--push-to'));
+const push = process.argv.includes('--push-as-it-comes') ? [] : screened(option('--push-to'));
 const requestHandler = new DefaultRequestHandler(
   agentCard,
   new InMemoryTaskStore(),
   new CountWords(),
   new DefaultExecutionEventBusManager(),
-  push,
-  notify(push),
+  ...push,
 );
 const app = express();
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
