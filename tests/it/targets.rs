@@ -52,13 +52,12 @@ const FAIL: &str = "FAIL";
 /// Nothing is broken, but where its notifications go cannot be seen: neither SDK lets its user name a proxy.
 const UNSEEN: &str = "INCONCLUSIVE";
 
-const TARGETS: [Target; 14] = [
+const TARGETS: [Target; 13] = [
     target("Python, open", "a2a-sdk", PASS, || World::open().map(run)),
     target("Python, tokens", "a2a-sdk", PASS, || World::bindings(&[]).map(run)),
     target("Python, its gRPC server alone", "a2a-sdk", FAIL, || World::bindings(&["--any-grpc-version"]).map(run)),
-    target("Python, pushing", "a2a-sdk", PASS, || Pushing::open(&["--push-retry"]).map(pushing)),
     target("JavaScript", "@a2a-js/sdk", PASS, || World::javascript_bindings().map(run)),
-    target("JavaScript, mended, pushing", "@a2a-js/sdk", UNSEEN, || Pushing::javascript_mended().map(pushing)),
+    target("JavaScript, mended, pushing", "@a2a-js/sdk", UNSEEN, || Pushing::javascript().map(pushing)),
     target("Rust, mended", "a2a-server-lf", PASS, || World::rust(&[]).map(run)),
     target("Rust, as it comes", "a2a-server-lf", FAIL, || World::rust(&["--unmended"]).map(run)),
     target("Rust, mended, pushing", "a2a-server-lf", UNSEEN, || Pushing::rust().map(pushing)),

@@ -2,9 +2,11 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    ops::Range,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -105,13 +107,27 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// An address of the loopback interface on which nobody listens now.
+/// Ports that are given to agents: below those that systems give away by themselves, so that no other socket takes one
+/// between here and the agent's start.
+const PORTS: Range<u32> = 10_000..30_000;
+
+/// Ports given away by this process.
+static GIVEN: AtomicU32 = AtomicU32::new(0);
+
+/// An address of the loopback interface on which nobody listens now. Tests in other processes begin to look elsewhere.
 ///
 /// # Errors
 /// When the system has no free port.
 pub fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("failed to find a free port")?;
-    listener.local_addr().context("failed to read the port")
+    let many = PORTS.end - PORTS.start;
+    for _ in PORTS {
+        let n = std::process::id().wrapping_mul(61).wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed)) % many;
+        let port = u16::try_from(PORTS.start + n).context("ports have sixteen bits")?;
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            return listener.local_addr().context("failed to read the port");
+        }
+    }
+    bail!("every port of {PORTS:?} is taken")
 }
 
 /// A plain HTTP GET, head and body as text.

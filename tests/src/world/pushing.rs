@@ -91,27 +91,14 @@ impl Pushing {
         Self::started(&LAYERS[..1], None, &[more, &["--push-to", &to]].concat(), receiver)
     }
 
-    /// The text statistics agent on the official JavaScript SDK, with notifications as the SDK sends them.
+    /// The text statistics agent on the official JavaScript SDK.
     ///
     /// # Errors
     /// When it does not come up.
     pub fn javascript() -> Result<Self> {
-        Self::node(&["--push-as-it-comes"], free_address()?)
-    }
-
-    /// The same, but it looks at addresses and follows no redirect.
-    ///
-    /// # Errors
-    /// When it does not come up.
-    pub fn javascript_mended() -> Result<Self> {
-        let receiver = free_address()?;
-        Self::node(&["--push-to", &format!("http://{receiver}/")], receiver)
-    }
-
-    fn node(more: &[&str], receiver: SocketAddr) -> Result<Self> {
-        let folder = TempDir::new().context("failed to make a folder")?;
-        let public = url("/rpc");
-        let arguments = [&["--public-url", &public, "--push"], more].concat();
+        let (folder, receiver) = (TempDir::new().context("failed to make a folder")?, free_address()?);
+        let (public, to) = (url("/rpc"), format!("http://{receiver}/"));
+        let arguments = ["--public-url", &public, "--push", "--push-to", &to];
         let agent = SdkAgent::javascript("text_statistics_agent.mjs", &arguments)?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript", "javascript-push"])?;
         let world = World { agent, folder, bundle, identity: None, grpc: None };

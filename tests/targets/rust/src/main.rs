@@ -2,10 +2,11 @@
 //! open to everybody. It always speaks JSON-RPC, HTTP+JSON with `--rest-url`, and gRPC with `--grpc-port` and `--grpc-url`.
 //!
 //! With `--push` it tells of changes of a task where it is asked to, and refuses addresses of its own network, except below
-//! the `--push-to` that its operator names. What the SDK leaves out is mended in `mended.rs`; `--unmended` leaves it so.
+//! the `--push-to` that its operator names. What the SDK leaves out is mended in `mended.rs`, `listed.rs` and `refused.rs`; `--unmended` leaves it so.
 //! What messages it understands is in `count_words.rs`.
 
 mod count_words;
+mod listed;
 mod mended;
 mod push;
 mod refused;
@@ -17,10 +18,11 @@ use a2a_grpc::GrpcHandler;
 use a2a_pb::proto::a2a_service_server::A2aServiceServer;
 use a2a_server::{
     DefaultRequestHandler, HttpPushSender, HttpPushSenderConfig, InMemoryPushConfigStore, InMemoryTaskStore,
-    RequestHandler, StaticAgentCard, agent_card::agent_card_router, jsonrpc::jsonrpc_router, rest::rest_router,
+    RequestHandler, StaticAgentCard, TaskStore, agent_card::agent_card_router, jsonrpc::jsonrpc_router,
+    rest::rest_router,
 };
 
-use crate::{count_words::CountWords, mended::Mended, push::Screened, refused::in_the_bindings_words};
+use crate::{count_words::CountWords, listed::Ordered, mended::Mended, push::Screened, refused::in_the_bindings_words};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -32,7 +34,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ("GRPC", value("--grpc-url")),
     ];
     let mended = !given("--unmended");
-    let handler = handler(mended);
+    let handler = if mended {
+        handler(Ordered(InMemoryTaskStore::new()), true)
+    } else {
+        handler(InMemoryTaskStore::new(), false)
+    };
     let card = card(&interfaces, given("--push"));
     if mended {
         serve(port, card, Arc::new(Mended(handler)), mended).await
@@ -42,9 +48,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The SDK's handler, as its documentation sets it up.
-fn handler(mended: bool) -> DefaultRequestHandler {
+fn handler(tasks: impl TaskStore, mended: bool) -> DefaultRequestHandler {
     let push = given("--push");
-    let handler = DefaultRequestHandler::new(CountWords::new(mended), InMemoryTaskStore::new())
+    let handler = DefaultRequestHandler::new(CountWords::new(mended), tasks)
         .with_capabilities(capabilities(push))
         .with_default_input_modes(vec!["text/plain".to_owned()]);
     if push && mended {

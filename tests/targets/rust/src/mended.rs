@@ -71,6 +71,9 @@ impl RequestHandler for Mended {
         request: ListTasksRequest,
     ) -> Result<ListTasksResponse, A2AError> {
         spoken(params)?;
+        if request.page_size.is_some_and(|size| !(1..=100).contains(&size)) {
+            return Err(A2AError::invalid_params("a page has one to a hundred tasks"));
+        }
         self.0.list_tasks(params, request).await
     }
 
