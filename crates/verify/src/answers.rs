@@ -7,7 +7,7 @@ use ostiary_protocol::a2a::{
     reply::Silence,
     trace::{Origin, Traces},
 };
-use ostiary_record::{EventRef, Finding, ReasonCode, Seq, view::ExchangeView};
+use ostiary_record::{EventRef, Finding, ReasonCode, Route, Seq, view::ExchangeView};
 
 use crate::facts::{Facts, Tape};
 
@@ -38,7 +38,28 @@ pub(crate) fn on<'a>(facts: &Facts<'a>, tape: Tape<'a>) -> Vec<Answered<'a>> {
     let answered = |(exchange, reply): (ExchangeView<'a>, &Option<Arc<Reply>>)| {
         Some(Answered { tape, exchange, reply: reply.clone()?, binding: binding.clone() })
     };
-    tape.exchanges().into_iter().zip(replies.iter()).filter_map(answered).collect()
+    let all: Vec<Answered<'a>> = tape.exchanges().into_iter().zip(replies.iter()).filter_map(answered).collect();
+    let asked_otherwise: Vec<bool> = (0..all.len()).map(|n| is_asked_otherwise(&all[n..])).collect();
+    all.into_iter().zip(asked_otherwise).filter(|(_, otherwise)| !otherwise).map(|(answered, _)| answered).collect()
+}
+
+/// Whether the first exchange found no such route, and the next one asked for the same in the other form that the
+/// specification has.
+fn is_asked_otherwise(from: &[Answered<'_>]) -> bool {
+    let [first, next, ..] = from else { return false };
+    let path = |a: &Answered<'_>| match a.exchange.route {
+        Route::Http { method, path } => Some((method.clone(), path.clone())),
+        _ => None,
+    };
+    let ((Some((verb, asked)), Some((other, again))), true) = ((path(first), path(next)), first.tape.index == next.tape.index)
+    else {
+        return false;
+    };
+    first.operation() == "SubscribeToTask"
+        && next.operation() == "SubscribeToTask"
+        && matches!(first.reply.status, Some(404 | 405))
+        && (verb.as_str(), other.as_str()) == ("POST", "GET")
+        && asked == again
 }
 
 /// The exchanges of one scenario.

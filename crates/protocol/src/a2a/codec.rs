@@ -140,16 +140,17 @@ fn read_http(exchange: &ExchangeView<'_>, decode: impl Fn(&[u8]) -> Decoded) -> 
     let media_type = exchange.header("content-type").and_then(MediaType::parse);
     let streamed = media_type.as_ref().is_some_and(MediaType::is_event_stream);
     let mut room = Room(VALUES);
-    let items = if streamed {
+    let (items, cut) = if streamed {
         streamed_items(exchange, &mut room, decode)
     } else {
-        whole_item(exchange, &mut room, decode).into_iter().collect()
+        (whole_item(exchange, &mut room, decode).into_iter().collect(), false)
     };
     Reply {
         status: exchange.status(),
         media_type,
         streamed,
         items,
+        cut,
         end: if room.0 == 0 { Some(too_many_values()) } else { exchange.ended.map(|(end, _)| end.clone()) },
         decisive: exchange.decisive(),
     }
@@ -198,7 +199,12 @@ fn media(exchange: &ExchangeView<'_>) -> String {
     }
 }
 
-fn streamed_items(exchange: &ExchangeView<'_>, room: &mut Room, decode: impl Fn(&[u8]) -> Decoded) -> Vec<Item> {
+/// The events of a stream, and whether its end cut the last one off.
+fn streamed_items(
+    exchange: &ExchangeView<'_>,
+    room: &mut Room,
+    decode: impl Fn(&[u8]) -> Decoded,
+) -> (Vec<Item>, bool) {
     let mut parser = SseParser::new(EVENT_BYTES);
     let mut out = Vec::new();
     let malformed = |why: &str| Decoded { answer: Answer::Malformed(why.to_owned()), echoes_id: false };
@@ -219,20 +225,22 @@ fn streamed_items(exchange: &ExchangeView<'_>, room: &mut Room, decode: impl Fn(
     };
     for frame in &exchange.frames {
         if !room.takes(frame.bytes.as_bytes()) {
-            return out;
+            return (out, false);
         }
         match parser.push(frame.bytes.as_bytes()) {
             Ok(events) => out.extend(events.into_iter().map(|e| read(frame, e))),
             Err(error) => {
                 out.push(item(frame, malformed(&error.to_string()), None));
-                return out;
+                return (out, false);
             }
         }
     }
+    let mut cut = false;
     if let (Some(event), Some(last)) = (parser.finish(), exchange.frames.last()) {
+        cut = event.unterminated;
         out.push(read(last, event));
     }
-    out
+    (out, cut)
 }
 
 #[cfg(test)]

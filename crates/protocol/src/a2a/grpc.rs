@@ -90,6 +90,12 @@ pub fn unframed(frame: &[u8]) -> Result<&[u8], String> {
     Err(format!("a message of {length} bytes ended after {}", message.len()))
 }
 
+/// Whether less came than a message's prefix announces, or not even all of a prefix.
+fn is_cut(frame: &[u8]) -> bool {
+    let Some(([_, length @ ..], message)) = frame.split_first_chunk::<PREFIX>() else { return true };
+    usize::try_from(u32::from_be_bytes(*length)).is_ok_and(|length| message.len() < length)
+}
+
 /// The operation and the request message of a recorded request; `None` where it is none.
 #[must_use]
 pub fn asked(path: &str, body: &[u8]) -> Option<(&'static str, serde_json::Value)> {
@@ -108,6 +114,7 @@ pub(super) fn reply(exchange: &ExchangeView<'_>) -> Reply {
         media_type,
         streamed,
         items,
+        cut: reading.cut(),
         end: if beyond { Some(too_many_values()) } else { exchange.ended.map(|(end, _)| end.clone()) },
         decisive: exchange.trailers.map_or_else(|| exchange.decisive(), |(_, seq)| seq),
     }
@@ -143,6 +150,8 @@ impl Reading<'_, '_> {
             // whatever came before it: a call that is no stream is answered by its error
             Some(Ending::Error(error)) => items = vec![self.item(Answer::Error(error))],
             Some(Ending::Malformed(why)) => items.push(self.item(Answer::Malformed(why))),
+            // a message that is cut off says as much
+            None if exchange.complete() && self.cut() => {}
             None if exchange.complete() => {
                 let why = "the call ended without `grpc-status`".to_owned();
                 items.push(self.item(Answer::Malformed(why)));
@@ -152,6 +161,11 @@ impl Reading<'_, '_> {
             None => items.clear(),
         }
         (items, streams && well)
+    }
+
+    /// Whether the last message is not whole.
+    fn cut(&self) -> bool {
+        self.exchange.frames.last().is_some_and(|f| is_cut(f.bytes.as_bytes()))
     }
 
     fn messages(&self) -> Vec<Item> {

@@ -48,6 +48,8 @@ pub struct Reply {
     pub streamed: bool,
     /// The items in order.
     pub items: Vec<Item>,
+    /// Whether the last item was cut off in its middle: by the other side, or by the end of the connection.
+    pub cut: bool,
     /// How the exchange ended; `None` = it had not when the recording stopped.
     pub end: Option<End>,
     /// The event that shows most of it: what to cite when there is no item.

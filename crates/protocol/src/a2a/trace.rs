@@ -65,7 +65,7 @@ pub struct Origin {
 // === impl Traces ===
 
 impl Traces {
-    /// Takes in an item of a stream or of an answer to a message, in recorded order.
+    /// Takes in an item of a stream or of an answer to a message.
     pub fn see_item(&mut self, item: &StreamItem<'_>, origin: Origin) {
         let update = matches!(item, StreamItem::StatusUpdate(_));
         if let (Some(task), Some(status)) = (item.task_id(), item.status()) {
@@ -73,7 +73,7 @@ impl Traces {
         }
     }
 
-    /// Takes in a task that was read or canceled, in recorded order.
+    /// Takes in a task that was read or canceled.
     pub fn see_task(&mut self, task: TaskView<'_>, origin: Origin) {
         self.see(task.id(), task.status(), origin, false);
     }
@@ -89,33 +89,19 @@ impl Traces {
         self.by_task.get(task).and_then(|s| s.last())
     }
 
-    /// All steps of all tasks.
+    /// All steps of all tasks: what was surely seen one after the other.
+    ///
+    /// Within one exchange that is the order of its items. Between exchanges, which may overlap, it is known only of what
+    /// had been seen before the later one was asked for: what two streams bring at the same time proves no order.
     #[must_use]
     pub fn steps(&self) -> Vec<Step<'_>> {
-        let of_task = |sightings: &'_ [Sighting]| -> usize { sightings.len().saturating_sub(1) };
-        let mut out = Vec::with_capacity(self.by_task.values().map(|s| of_task(s)).sum());
-        for sightings in self.by_task.values() {
-            out.extend(sightings.windows(2).map(|pair| {
-                let adjacent = pair[1].update && pair[0].exchange == pair[1].exchange;
-                Step { from: &pair[0], to: &pair[1], adjacent }
-            }));
-        }
-        out
+        self.by_task.values().flat_map(|sightings| steps_of(sightings)).collect()
     }
 
-    /// A snapshot that was asked for before the last sighting may be older than it, so it proves no order and is left out.
     fn see(&mut self, task: &str, status: StatusView<'_>, origin: Origin, update: bool) {
         let sightings = self.by_task.entry(task.to_owned()).or_default();
-        let overtaken = |last: &Sighting| {
-            !update
-                && last.exchange != origin.exchange
-                && last.at.recording == origin.at.recording
-                && origin.asked < last.at.seq
-        };
-        if sightings.last().is_some_and(overtaken) {
-            return;
-        }
-        sightings.push(Sighting {
+        let at = sightings.partition_point(|earlier| earlier.at.seq <= origin.at.seq);
+        let sighting = Sighting {
             task: task.to_owned(),
             state: status.written(),
             timestamp_text: status.timestamp_text().map(str::to_owned),
@@ -124,8 +110,32 @@ impl Traces {
             exchange: origin.exchange,
             asked: origin.asked,
             update,
-        });
+        };
+        sightings.insert(at, sighting);
     }
+}
+
+fn steps_of(sightings: &[Sighting]) -> Vec<Step<'_>> {
+    let mut exchanges: BTreeMap<ExchangeId, Vec<&Sighting>> = BTreeMap::new();
+    for sighting in sightings {
+        exchanges.entry(sighting.exchange).or_default().push(sighting);
+    }
+    let mut out = Vec::with_capacity(sightings.len());
+    for own in exchanges.values() {
+        let before = frontier(&exchanges, own[0]);
+        out.extend(before.into_iter().map(|from| Step { from, to: own[0], adjacent: false }));
+        out.extend(own.windows(2).map(|pair| Step { from: pair[0], to: pair[1], adjacent: pair[1].update }));
+    }
+    out.sort_by_key(|step| (step.to.at.seq, step.from.at.seq));
+    out
+}
+
+/// The last that each other exchange had shown before this one was asked for, less what others of them came after.
+fn frontier<'s>(exchanges: &BTreeMap<ExchangeId, Vec<&'s Sighting>>, first: &Sighting) -> Vec<&'s Sighting> {
+    let seen = |own: &Vec<&'s Sighting>| own.iter().rev().find(|s| s.at.seq < first.asked).copied();
+    let last: Vec<&Sighting> = exchanges.values().filter_map(seen).filter(|s| s.exchange != first.exchange).collect();
+    let surpassed = |s: &Sighting| last.iter().any(|other| s.at.seq < other.asked);
+    last.iter().filter(|s| !surpassed(s)).copied().collect()
 }
 
 #[cfg(test)]
@@ -165,6 +175,28 @@ mod tests {
         traces.see_task(TaskView(&task("TASK_STATE_WORKING")), origin(1, 4, 6));
         assert_eq!(traces.steps(), []);
         traces.see_task(TaskView(&task("TASK_STATE_WORKING")), origin(2, 7, 8));
-        assert_eq!(traces.steps().len(), 1);
+        let from: Vec<_> = traces.steps().iter().map(|s| (s.from.at.seq.0, s.to.at.seq.0)).collect();
+        assert_eq!(from, [(5, 8), (6, 8)]);
+    }
+
+    #[test]
+    fn streams_beside_each_other_prove_no_order_between_them() {
+        let mut traces = Traces::default();
+        let first = json!({"task": task("TASK_STATE_WORKING")});
+        let mut see = |item: &Value, exchange, asked, seq| {
+            traces.see_item(&StreamItem::read(item).unwrap(), origin(exchange, asked, seq));
+        };
+        // the first stream as a whole, then the second one, which was asked for in its midst and is a little behind
+        see(&first, 0, 0, 1);
+        see(&update("TASK_STATE_COMPLETED"), 0, 0, 5);
+        see(&first, 1, 2, 3);
+        see(&update("TASK_STATE_WORKING"), 1, 2, 6);
+        see(&update("TASK_STATE_COMPLETED"), 1, 2, 7);
+        traces.see_task(TaskView(&task("TASK_STATE_COMPLETED")), origin(2, 8, 9));
+        let steps = traces.steps();
+        let pairs: Vec<_> = steps.iter().map(|s| (s.from.at.seq.0, s.to.at.seq.0)).collect();
+        assert_eq!(pairs, [(1, 3), (1, 5), (3, 6), (6, 7), (5, 9), (7, 9)]);
+        let back = |s: &&Step<'_>| s.from.state.state() == Some(crate::a2a::TaskState::Completed);
+        assert!(steps.iter().filter(back).all(|s| s.to.state == s.from.state));
     }
 }

@@ -135,7 +135,7 @@ fn progress(answered: &Answered<'_>) -> Result<Progress, String> {
     for (n, item) in answered.reply.items.iter().enumerate() {
         let value = match &item.answer {
             Answer::Result(value) => value,
-            Answer::Malformed(why) if n + 1 == count && why.contains("middle of an event") => {
+            Answer::Malformed(why) if n + 1 == count && answered.reply.cut => {
                 return Ok(Progress::Open(why.clone()));
             }
             Answer::Malformed(why) => return Err(why.clone()),

@@ -7,7 +7,10 @@ use ostiary_protocol::a2a::{
     Binding, Call, Card, ErrorKind, Operation, Reply, StreamItem, TaskState, TaskView, codec,
     operation::{SendMessage, UserMessage},
 };
-use ostiary_record::{ActorId, Axes, ExchangeId, Recording, ports::CouldNotRun, ports::Outbound};
+use ostiary_record::{
+    ActorId, Axes, ExchangeId, Recording,
+    ports::{CouldNotRun, Outbound},
+};
 use serde_json::Value;
 
 use crate::{
@@ -110,12 +113,28 @@ impl Client {
     pub(crate) async fn send(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<Reply, CouldNotRun> {
         let out = codec::encode(&self.binding, call).map_err(internal)?;
         let reply = self.send_raw(stage, out).await?;
-        let elsewhere =
-            matches!(reply.status, Some(404 | 405)) && reply.error().is_none_or(|(e, _)| e.reason().is_none());
-        match codec::alternative(&self.binding, call).filter(|_| elsewhere) {
+        match self.alternative(call, &reply) {
             Some(other) => self.send_raw(stage, other).await,
             None => Ok(reply),
         }
+    }
+
+    /// The other form of a call, where the answer says that this one is not the agent's.
+    pub(crate) fn alternative(&self, call: &Call, reply: &Reply) -> Option<Outbound> {
+        let elsewhere =
+            matches!(reply.status, Some(404 | 405)) && reply.error().is_none_or(|(e, _)| e.reason().is_none());
+        codec::alternative(&self.binding, call).filter(|_| elsewhere)
+    }
+
+    /// Sends a prepared call and returns at once.
+    pub(crate) async fn start(&mut self, stage: &mut Stage<'_>, call: &Call) -> Result<ExchangeId, CouldNotRun> {
+        let out = codec::encode(&self.binding, call).map_err(internal)?;
+        stage.start(self.channel, out).await
+    }
+
+    /// Its channel.
+    pub(crate) const fn channel(&self) -> ChannelHandle {
+        self.channel
     }
 
     /// The binding of the interface.
@@ -131,7 +150,7 @@ impl Client {
     }
 
     /// What has come back in an exchange so far.
-    fn reply_of(&self, stage: &Stage<'_>, x: ExchangeId) -> Result<Reply, CouldNotRun> {
+    pub(crate) fn reply_of(&self, stage: &Stage<'_>, x: ExchangeId) -> Result<Reply, CouldNotRun> {
         let (axes, events) = (Axes::default(), stage.tape().events_of(x));
         let recording = Recording { scenario: "".into(), axes, seed: 0, events };
         let exchanges = recording.exchanges();

@@ -292,3 +292,19 @@ fn more_values_than_are_read_are_a_bound_of_ours() {
     let got = reply("ListTasks", &Came { frames: vec![list], ..Came::default() });
     assert_eq!(got.silence(), Some(Silence::Limit("values".into())));
 }
+
+#[test]
+fn a_stream_that_ends_within_a_message_is_cut() {
+    let whole = response("SubscribeToTask", &json!({"task": task("TASK_STATE_WORKING")}));
+    for end in [End::Complete, End::PeerReset { why: "reset".to_owned() }] {
+        for half in [whole[..whole.len() - 3].to_vec(), whole[..2].to_vec()] {
+            let came =
+                Came { frames: vec![whole.clone(), half], trailers: None, end: Some(end.clone()), ..Came::default() };
+            let got = reply("SubscribeToTask", &came);
+            assert!(got.cut);
+            assert_eq!(got.items.len(), 2);
+            assert!(matches!(got.items[1].answer, Answer::Malformed(_)));
+        }
+    }
+    assert!(!reply("SubscribeToTask", &Came { frames: vec![whole], ..Came::default() }).cut);
+}
