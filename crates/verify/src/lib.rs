@@ -36,6 +36,7 @@ mod schema;
 mod schema_cost;
 mod schema_detail;
 mod slots;
+mod story;
 mod temporal;
 #[cfg(test)]
 mod testing;

@@ -11,11 +11,13 @@ pub(crate) mod cancel;
 pub(crate) mod combined;
 pub(crate) mod credential;
 pub(crate) mod example;
+pub(crate) mod follow;
 pub(crate) mod public;
 pub(crate) mod push;
 pub(crate) mod rpc;
 pub(crate) mod send;
 pub(crate) mod stream;
+pub(crate) mod subscribe;
 pub(crate) mod tenant;
 pub(crate) mod terminal;
 pub(crate) mod undeclared;
@@ -27,6 +29,7 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
     let mut out: Vec<Box<dyn Scenario>> = vec![
         Box::new(send::Send),
         Box::new(stream::Stream),
+        Box::new(subscribe::Subscribe),
         Box::new(terminal::Terminal),
         Box::new(cancel::Cancel),
         Box::new(unknown::UnknownTask),

@@ -34,7 +34,7 @@ mod pairs;
 mod post;
 
 pub(crate) use agent::Honest;
-pub(crate) use edit::{Edit, Item, edit_answers, edit_document};
+pub(crate) use edit::{Edit, Item, edit_answers, edit_document, unstream};
 pub(crate) use post::with_body;
 
 /// The address of the honest agent's card.
@@ -269,6 +269,7 @@ fn honest_files() -> Vec<(&'static str, String)> {
         ("skills.yaml", text(include_str!("testing/skills.yaml"))),
         ("errors.yaml", text(include_str!("testing/errors.yaml"))),
         ("fixtures/work-request-valid.json", json!({"title": "Move the office", "items": ["pack"]}).to_string()),
+        ("fixtures/work-request-slow.json", json!({"title": "Move the house", "pace_ms": 300, "steps": 5}).to_string()),
         ("schemas/work-plan.schema.json", text(include_str!("testing/work-plan.schema.json"))),
     ]
 }

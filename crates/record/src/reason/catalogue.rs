@@ -240,6 +240,18 @@ catalogue! {
     StreamNotIncremental = "STREAM_NOT_INCREMENTAL", PROTOCOL, Never,
         "Streaming is declared and everything came as one late frame.",
         "Send events as they happen.";
+    StreamSnapshotStale = "STREAM_SNAPSHOT_STALE", PROTOCOL, Never,
+        "A subscription begins with an older state of the task than had been read before.",
+        "Begin each subscription with the task as it is at that moment.";
+    StreamsDisagree = "STREAMS_DISAGREE", PROTOCOL, Never,
+        "Two streams of one task brought different events, or the same ones in another order.",
+        "Send each event to every stream of the task, in the order of generation.";
+    StreamClosedWithAnother = "STREAM_CLOSED_WITH_ANOTHER", PROTOCOL, Never,
+        "A stream ended because another stream of the same task was closed.",
+        "Keep the streams of a task independent of each other.";
+    DisconnectEndsTask = "DISCONNECT_ENDS_TASK", PROTOCOL, Never,
+        "A task ended, stopped or was lost because a stream of it was disconnected.",
+        "Let a task go on whoever looks; only CancelTask cancels it.";
     TerminalStateReopened = "TERMINAL_STATE_REOPENED", PROTOCOL, Never,
         "A task left a terminal state.",
         "Start a new task in the same context instead.";
@@ -352,6 +364,9 @@ catalogue! {
     ControlFailed = "CONTROL_FAILED", ANY, WhenProvided,
         "The positive control of a negative scenario failed, so its refusal proves nothing.",
         "Make the control work first.";
+    ExampleMissing = "EXAMPLE_MISSING", ANY, WhenProvided,
+        "The contract has no example with which the promise could be tried.",
+        "Add the example that is named to skills.yaml.";
     ObserverMissing = "OBSERVER_MISSING", ANY, WhenProvided,
         "No observer of the environment sees the effect in question.",
         "Add the observer to the environment.";

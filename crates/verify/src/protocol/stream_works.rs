@@ -103,7 +103,7 @@ fn unserved(facts: &Facts<'_>, answered: &Answered<'_>, state: TaskState) -> Fin
 }
 
 /// Why it was our patience that ended, and not the stream.
-fn ended_by_us(answered: &Answered<'_>) -> Option<(ReasonCode, String)> {
+pub(super) fn ended_by_us(answered: &Answered<'_>) -> Option<(ReasonCode, String)> {
     match answered.reply.end.as_ref() {
         Some(End::Deadline) => {
             Some((ReasonCode::TargetUnresponsive, "the stream was still open at our deadline".to_owned()))
@@ -116,7 +116,7 @@ fn ended_by_us(answered: &Answered<'_>) -> Option<(ReasonCode, String)> {
     }
 }
 
-enum Progress {
+pub(super) enum Progress {
     /// A terminal status came, or the last one is interrupted, or the answer is one message. What comes after a terminal
     /// status is judged by checks of its own.
     StandsStill,
@@ -129,7 +129,7 @@ enum Progress {
 /// Where a stream left its task.
 ///
 /// A cut in the middle of an event is a truncation, not garbage; everything else that cannot be read is garbage.
-fn progress(answered: &Answered<'_>) -> Result<Progress, String> {
+pub(super) fn progress(answered: &Answered<'_>) -> Result<Progress, String> {
     let mut last = Progress::Open("no event".to_owned());
     let count = answered.reply.items.len();
     for (n, item) in answered.reply.items.iter().enumerate() {

@@ -66,6 +66,12 @@ pub(crate) fn long_running(bundle: &Bundle, card: Option<&Value>) -> Option<Exam
     of_contract(bundle, card.map(|value| Card::new(value.clone())).as_ref()).into_iter().find(fits)
 }
 
+/// The example that most likely is open for long: the one that the contract says to be, else the first.
+#[must_use]
+pub(crate) fn lasting(bundle: &Bundle, card: Option<&Value>) -> Example {
+    long_running(bundle, card).unwrap_or_else(|| examples(bundle, card).swap_remove(0))
+}
+
 /// The first example that the contract says to lead there.
 #[must_use]
 #[cfg_attr(not(test), expect(dead_code, reason = "scenarios of several turns ask for it"))]

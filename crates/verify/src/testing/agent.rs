@@ -9,10 +9,12 @@ use serde_json::{Value, json};
 
 use super::post::Post;
 
+mod follow;
 mod message;
 mod push;
 mod task;
 mod wire;
+mod work;
 
 pub(crate) use push::RECEIVER;
 
@@ -31,10 +33,14 @@ struct Agent {
 #[derive(Clone)]
 struct Task {
     tenant: String,
+    context: String,
+    wish: work::Wish,
     state: &'static str,
     status: Value,
     artifacts: Value,
     history: Value,
+    /// What every stream of it brings, in order.
+    events: Vec<Value>,
 }
 
 /// An answer before it is on the tape.
@@ -42,6 +48,8 @@ struct Answer {
     status: u16,
     media: &'static str,
     frames: Vec<String>,
+    /// The task whose further events it brings, and the id of the request; `None` = it is whole.
+    follows: Option<(String, Value)>,
 }
 
 const TOKENS: [(&str, &str, &str); 4] = [
@@ -70,6 +78,15 @@ impl Honest {
     }
 }
 
+// === impl Answer ===
+
+impl Answer {
+    /// A whole one.
+    fn of(status: u16, media: &'static str, frames: Vec<String>) -> Self {
+        Self { status, media, frames, follows: None }
+    }
+}
+
 // === impl Agent ===
 
 impl Agent {
@@ -77,7 +94,7 @@ impl Agent {
         let tenant = match self.tenant(token) {
             Some(tenant) => tenant,
             None => {
-                return Answer { status: 401, media: "application/json", frames: vec![r#"{"detail":"no"}"#.into()] };
+                return Answer::of(401, "application/json", vec![r#"{"detail":"no"}"#.into()]);
             }
         };
         let Ok(request) = serde_json::from_slice::<Value>(body) else {
@@ -96,7 +113,8 @@ impl Agent {
         match method {
             "SendMessage" => self.send(id, params, tenant),
             "SendStreamingMessage" if self.card["capabilities"]["streaming"] == true => self.stream(id, params, tenant),
-            "SendStreamingMessage" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
+            "SubscribeToTask" if self.card["capabilities"]["streaming"] == true => self.subscribe(id, params, tenant),
+            "SendStreamingMessage" | "SubscribeToTask" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             push if push.contains("PushNotificationConfig") => self.on_push(id, push, params, tenant),
             "GetExtendedAgentCard" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             "GetTask" | "CancelTask" => self.on_task(id, method, params, tenant),
@@ -127,7 +145,7 @@ fn event(data: &str) -> String {
 }
 
 fn result(id: &Value, value: &Value) -> Answer {
-    Answer { status: 200, media: "application/json", frames: vec![envelope(id, "result", value).to_string()] }
+    Answer::of(200, "application/json", vec![envelope(id, "result", value).to_string()])
 }
 
 fn error(id: &Value, code: i64, reason: Option<&str>) -> Answer {
@@ -136,9 +154,9 @@ fn error(id: &Value, code: i64, reason: Option<&str>) -> Answer {
         let kind = "type.googleapis.com/google.rpc.ErrorInfo";
         object["data"] = json!([{"@type": kind, "reason": reason, "domain": "a2a-protocol.org", "metadata": {}}]);
     }
-    Answer { status: 200, media: "application/json", frames: vec![envelope(id, "error", &object).to_string()] }
+    Answer::of(200, "application/json", vec![envelope(id, "error", &object).to_string()])
 }
 
 fn is_terminal(state: &str) -> bool {
-    matches!(state, "TASK_STATE_COMPLETED" | "TASK_STATE_CANCELED")
+    matches!(state, "TASK_STATE_COMPLETED" | "TASK_STATE_CANCELED" | "TASK_STATE_FAILED" | "TASK_STATE_REJECTED")
 }

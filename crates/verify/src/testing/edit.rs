@@ -110,6 +110,29 @@ pub(crate) fn replace_answers(run: &mut Run, operation: &str, status: u16, media
     }
 }
 
+/// Makes plain JSON answers of all streams of a story that are no stream any more: a refusal.
+pub(crate) fn unstream(run: &mut Run, story: &str) {
+    for recording in run.recordings.iter_mut().filter(|r| r.axes.values.values().any(|v| v == story)) {
+        let refused = |e: &Event| match &e.kind {
+            Kind::Frame { x, bytes, .. } if bytes.as_str().is_some_and(|t| t.contains("\"error\"")) => Some(*x),
+            _ => None,
+        };
+        let refused: Vec<ExchangeId> = recording.events.iter().filter_map(refused).collect();
+        for event in &mut recording.events {
+            match &mut event.kind {
+                Kind::Head { x, headers, .. } if refused.contains(x) => {
+                    *headers = vec![("content-type".to_owned(), Blob::from("application/json"))];
+                }
+                Kind::Frame { x, bytes, .. } if refused.contains(x) => {
+                    let text = bytes.as_str().unwrap_or_default().trim_start_matches("data: ").trim().to_owned();
+                    *bytes = Blob::from(text);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
 fn edited(recording: &Recording, event: &Event, change: &mut impl FnMut(&Item<'_>) -> Edit) -> Vec<Event> {
     let Kind::Frame { x, n, bytes } = &event.kind else { return vec![event.clone()] };
     let text = bytes.as_str().unwrap_or_default();

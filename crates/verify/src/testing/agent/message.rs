@@ -13,47 +13,49 @@ impl Agent {
             let message = json!({"messageId": "r1", "contextId": "c1", "role": "ROLE_AGENT", "parts": parts});
             return result(id, &json!({"message": message}));
         }
-        if let Some(task) = params["message"]["taskId"].as_str() {
-            let known = self.lock().get(task).is_some_and(|t| t.tenant == tenant);
-            let (code, reason) = if known { (-32004, "UNSUPPORTED_OPERATION") } else { (-32001, "TASK_NOT_FOUND") };
-            return error(id, code, Some(reason));
-        }
-        let task = self.create(params, tenant);
+        let message = &params["message"];
+        let task = match message["taskId"].as_str() {
+            None => self.create(params, tenant),
+            Some(task) => {
+                let known = self.lock().get(task).filter(|t| t.tenant == tenant).map(|t| (t.state, t.context.clone()));
+                let Some((state, context)) = known else { return error(id, -32001, Some("TASK_NOT_FOUND")) };
+                if message["contextId"].as_str().is_some_and(|given| given != context) {
+                    return error(id, -32602, Some("INVALID_PARAMS"));
+                }
+                if state != "TASK_STATE_INPUT_REQUIRED" {
+                    return error(id, -32004, Some("UNSUPPORTED_OPERATION"));
+                }
+                self.go_on(task, message);
+                task.to_owned()
+            }
+        };
         let push = &params["configuration"]["taskPushNotificationConfig"];
         let pushes = self.card["capabilities"]["pushNotifications"] == true;
         if pushes && push.is_object() && self.keep(&task, push).is_none() {
             return error(id, -32602, None);
         }
         if params["configuration"]["returnImmediately"] != true {
-            self.advance(&task);
-            self.advance(&task);
+            self.run(&task);
         }
-        let mut shown = self.show(&task);
-        if let Some(most) = params["configuration"]["historyLength"].as_u64() {
-            let history = shown["history"].as_array_mut().expect("a task has a history");
-            history.truncate(usize::try_from(most).expect("a small number"));
-        }
-        result(id, &json!({"task": shown}))
+        let history = params["configuration"]["historyLength"].as_u64();
+        result(id, &json!({"task": self.show(&task, history)}))
     }
 
     pub(super) fn stream(&self, id: &Value, params: &Value, tenant: &str) -> Answer {
         if !self.makes_tasks {
             let whole = self.send(id, params, tenant).frames.remove(0);
-            return Answer { status: 200, media: "text/event-stream", frames: vec![event(&whole)] };
+            return Answer::of(200, "text/event-stream", vec![event(&whole)]);
         }
         let task = self.create(params, tenant);
-        let update = |agent: &Self| {
-            let status = agent.lock()[&task].status.clone();
-            json!({"statusUpdate": {"taskId": task, "contextId": "c1", "status": status}})
-        };
-        let mut items = vec![json!({"task": self.show(&task)})];
-        self.advance(&task);
-        items.push(update(self));
-        self.advance(&task);
-        let artifact = self.lock()[&task].artifacts[0].clone();
-        items.push(json!({"artifactUpdate": {"taskId": task, "contextId": "c1", "artifact": artifact}}));
-        items.push(update(self));
-        let frames = items.iter().map(|i| event(&envelope(id, "result", i).to_string())).collect();
-        Answer { status: 200, media: "text/event-stream", frames }
+        let mut answer = self.following(id, &task);
+        if self.lock()[&task].wish.is_long() {
+            return answer;
+        }
+        let told = self.lock()[&task].events.len();
+        self.run(&task);
+        let items = self.lock()[&task].events[told..].to_vec();
+        answer.frames.extend(items.iter().map(|i| event(&envelope(id, "result", i).to_string())));
+        answer.follows = None;
+        answer
     }
 }

@@ -1,10 +1,10 @@
-//! Tasks: made, moved on, shown, read and canceled.
+//! Tasks: made, shown, read and canceled.
 
 use std::sync::PoisonError;
 
 use serde_json::{Value, json};
 
-use super::{Agent, Answer, Task, envelope, error, is_terminal, result};
+use super::{Agent, Answer, Task, envelope, error, is_terminal, result, work::Wish};
 
 // === impl Agent ===
 
@@ -14,7 +14,7 @@ impl Agent {
             let violations = json!([{"field": "id", "description": "required"}]);
             let data = json!([{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations}]);
             let object = json!({"code": -32602, "message": "Invalid parameters", "data": data});
-            return Answer { frames: vec![envelope(id, "error", &object).to_string()], ..error(id, -32602, None) };
+            return Answer::of(200, "application/json", vec![envelope(id, "error", &object).to_string()]);
         };
         let seen = self.lock().get(task).filter(|t| t.tenant == tenant).map(|t| t.state);
         match (seen, method) {
@@ -22,37 +22,37 @@ impl Agent {
             (Some(state), "CancelTask") if is_terminal(state) => error(id, -32002, Some("TASK_NOT_CANCELABLE")),
             (Some(_), "CancelTask") => {
                 self.set(task, "TASK_STATE_CANCELED");
-                result(id, &self.show(task))
+                result(id, &self.show(task, None))
             }
             (Some(state), _) => {
                 if !is_terminal(state) {
                     self.advance(task);
                 }
-                result(id, &self.show(task))
+                result(id, &self.show(task, params["historyLength"].as_u64()))
             }
         }
     }
 
     pub(super) fn create(&self, params: &Value, tenant: &str) -> String {
         let mut tasks = self.lock();
-        let task = format!("3512472e-9b1c-4c55-8d60-{:012x}", tasks.len() + 1);
-        let (history, artifacts) = (json!([params["message"]]), json!([]));
-        let new = Task { tenant: tenant.to_owned(), state: "", status: json!({}), artifacts, history };
+        let n = tasks.len() + 1;
+        let task = format!("3512472e-9b1c-4c55-8d60-{n:012x}");
+        let message = &params["message"];
+        let context = message["contextId"].as_str().map_or_else(|| format!("c{n}"), str::to_owned);
+        let new = Task {
+            tenant: tenant.to_owned(),
+            context,
+            wish: Wish::of(message),
+            state: "",
+            status: json!({}),
+            artifacts: json!([]),
+            history: json!([message]),
+            events: Vec::new(),
+        };
         tasks.insert(task.clone(), new);
         drop(tasks);
         self.set(&task, "TASK_STATE_SUBMITTED");
         task
-    }
-
-    pub(super) fn advance(&self, task: &str) {
-        let state = self.lock()[task].state;
-        if state == "TASK_STATE_SUBMITTED" {
-            return self.set(task, "TASK_STATE_WORKING");
-        }
-        let data = json!({"plan_id": "plan-1", "status": "draft"});
-        let artifact = json!({"artifactId": "a1", "name": "plan", "parts": [{"data": data}]});
-        self.lock().get_mut(task).expect("made by this agent").artifacts = json!([artifact]);
-        self.set(task, "TASK_STATE_COMPLETED");
     }
 
     pub(super) fn set(&self, id: &str, state: &'static str) {
@@ -63,14 +63,21 @@ impl Agent {
         let task = tasks.get_mut(id).expect("made by this agent");
         task.state = state;
         task.status = json!({"state": state, "timestamp": timestamp});
-        let status = task.status.clone();
+        let update = json!({"taskId": id, "contextId": task.context, "status": task.status});
+        task.events.push(json!({"statusUpdate": update}));
         drop((tasks, ticks));
-        self.tell(id, &json!({"statusUpdate": {"taskId": id, "contextId": "c1", "status": status}}));
+        self.tell(id, &json!({"statusUpdate": update}));
     }
 
-    pub(super) fn show(&self, id: &str) -> Value {
+    /// The task with at most so many messages of its history.
+    pub(super) fn show(&self, id: &str, history: Option<u64>) -> Value {
         let task = self.lock()[id].clone();
-        let mut out = json!({"id": id, "contextId": "c1", "status": task.status, "history": task.history});
+        let mut out = json!({"id": id, "contextId": task.context, "status": task.status});
+        let messages = task.history.as_array().cloned().unwrap_or_default();
+        let most = history.map_or(messages.len(), |most| usize::try_from(most).unwrap_or(usize::MAX));
+        if most > 0 {
+            out["history"] = json!(messages[messages.len().saturating_sub(most)..]);
+        }
         if task.artifacts != json!([]) {
             out["artifacts"] = task.artifacts;
         }

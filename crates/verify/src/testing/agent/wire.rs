@@ -9,7 +9,7 @@ use ostiary_record::{
     },
 };
 
-use super::{Agent, Honest, TOKENS};
+use super::{Agent, Honest, TOKENS, follow::Open};
 
 struct Connection {
     agent: Arc<Agent>,
@@ -17,6 +17,7 @@ struct Connection {
     source: Source,
     credentials: Vec<(String, String)>,
     queue: VecDeque<Event>,
+    open: Vec<Open>,
 }
 
 impl Transport for Honest {
@@ -30,7 +31,7 @@ impl Transport for Honest {
         let source = Source::Wire(ChannelId(format!("http-{}", actor.id)));
         tape.push(source.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
         let (agent, tape, credentials) = (Arc::clone(&self.0), tape.clone(), actor.credentials.clone());
-        let connection = Connection { agent, tape, source, credentials, queue: VecDeque::new() };
+        let connection = Connection { agent, tape, source, credentials, queue: VecDeque::new(), open: Vec::new() };
         Box::pin(async move { Ok(Box::new(connection) as Box<dyn Channel>) })
     }
 }
@@ -53,6 +54,22 @@ impl Connection {
         let event = self.tape.push(self.source.clone(), kind);
         self.queue.push_back(event);
     }
+
+    /// Lets the open streams bring what comes next.
+    fn go_on(&mut self) {
+        for mut open in std::mem::take(&mut self.open) {
+            let (frame, over) = self.agent.tell(&mut open);
+            let (x, n) = (open.exchange, open.frames.saturating_sub(1));
+            if let Some(frame) = frame {
+                self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
+            }
+            if over {
+                self.push(Kind::Ended { x, how: End::Complete });
+            } else {
+                self.open.push(open);
+            }
+        }
+    }
 }
 
 impl Channel for Connection {
@@ -66,17 +83,30 @@ impl Channel for Connection {
         let answer = self.agent.answer(&out.headers, &out.body, token.as_deref());
         let headers = vec![("content-type".to_owned(), Blob::from(answer.media))];
         self.push(Kind::Head { x, status: answer.status, headers });
+        let frames = u32::try_from(answer.frames.len()).unwrap_or(u32::MAX);
         for (n, frame) in (0..).zip(answer.frames) {
             self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
         }
-        self.push(Kind::Ended { x, how: End::Complete });
+        match answer.follows {
+            Some(follows) => self.open.push(Open::new(&self.agent, x, follows, frames)),
+            None => self.push(Kind::Ended { x, how: End::Complete }),
+        }
         x
     }
 
     fn next(&mut self, _: Deadline) -> BoxFuture<'_, Next> {
+        if self.queue.is_empty() {
+            self.go_on();
+        }
         let next = self.queue.pop_front().map_or(Next::Idle, Next::Event);
         Box::pin(async move { next })
     }
 
-    fn abort(&mut self, _: ExchangeId, _: Abort) {}
+    fn abort(&mut self, x: ExchangeId, _: Abort) {
+        let before = self.open.len();
+        self.open.retain(|open| open.exchange != x);
+        if self.open.len() < before {
+            self.push(Kind::Ended { x, how: End::LocalAbort });
+        }
+    }
 }
