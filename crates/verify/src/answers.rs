@@ -51,7 +51,8 @@ fn is_asked_otherwise(from: &[Answered<'_>]) -> bool {
         Route::Http { method, path } => Some((method.clone(), path.clone())),
         _ => None,
     };
-    let ((Some((verb, asked)), Some((other, again))), true) = ((path(first), path(next)), first.tape.index == next.tape.index)
+    let ((Some((verb, asked)), Some((other, again))), true) =
+        ((path(first), path(next)), first.tape.index == next.tape.index)
     else {
         return false;
     };

@@ -17,6 +17,8 @@ use crate::{
 
 /// How far back the liar sets its clock.
 const TIME_BACK: SignedDuration = SignedDuration::from_hours(1);
+/// How often work of some length is reported on.
+const REPORTS: usize = 8;
 /// How many steps the reopened task stays in WORKING, so that polling sees it too.
 const REOPENED_STEPS: u32 = 20;
 
@@ -42,10 +44,14 @@ impl Agent {
         if !self.enter_unless_over(live, State::Working).await? {
             return Ok(());
         }
-        for _ in &work.items {
+        let (all, stretch) = (work.items.len(), work.items.len() / REPORTS);
+        for done in 1..=all {
             self.step().await;
             if self.stop.is_cancelled() || live.lock().await.task.state.is_terminal() {
                 return Ok(());
+            }
+            if stretch > 0 && done < all && done.is_multiple_of(stretch) {
+                self.report(live, &format!("{done} of {all} items")).await?;
             }
         }
         self.finish(live, work).await?;
@@ -71,6 +77,12 @@ impl Agent {
         }
         self.enter(&mut live, state, None).await?;
         Ok(true)
+    }
+
+    /// Tells how far the work is, unless it is over.
+    async fn report(&self, live: &Mutex<Live>, progress: &str) -> Result<(), StoreError> {
+        let mut live = live.lock().await;
+        if live.task.state.is_terminal() { Ok(()) } else { self.enter(&mut live, State::Working, Some(progress)).await }
     }
 
     /// Changes the state: first kept, then told.

@@ -42,7 +42,8 @@ impl Check for SubscribeFirst {
         }
         let stories: Vec<Story<'_>> =
             [subscribe::TOGETHER, subscribe::ALONE].into_iter().filter_map(|name| story::of(facts, name)).collect();
-        let of = |s: &Story<'_>| -> Vec<Finding> { s.subscriptions.iter().filter_map(|a| judge(facts, s, a)).collect() };
+        let of =
+            |s: &Story<'_>| -> Vec<Finding> { s.subscriptions.iter().filter_map(|a| judge(facts, s, a)).collect() };
         let out: Vec<Finding> = stories.iter().flat_map(of).collect();
         match (out.is_empty(), stories.last()) {
             (true, Some(story)) => vec![nothing_followed(facts, story)],
@@ -123,7 +124,8 @@ mod tests {
     fn a_snapshot_of_earlier_is_caught() {
         let old = first(|i| i.changed(|a| a["result"]["task"]["status"]["timestamp"] = json!("2026-11-30T08:00:00Z")));
         caught(&SubscribeFirst, &old, ReasonCode::StreamSnapshotStale);
-        let submitted = first(|i| i.changed(|a| a["result"]["task"]["status"] = json!({"state": "TASK_STATE_SUBMITTED"})));
+        let submitted =
+            first(|i| i.changed(|a| a["result"]["task"]["status"] = json!({"state": "TASK_STATE_SUBMITTED"})));
         caught(&SubscribeFirst, &submitted, ReasonCode::StreamSnapshotStale);
     }
 

@@ -1,6 +1,6 @@
 //! `a2a.subscribe.works`: a task at work can be followed by whoever lost its stream, to its end (I-09, A-05).
 
-use ostiary_protocol::a2a::card::Capability;
+use ostiary_protocol::a2a::{Answer, card::Capability};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
 
 use crate::{
@@ -76,15 +76,15 @@ fn judge(facts: &Facts<'_>, story: &Story<'_>, answered: &Answered<'_>) -> Findi
         return facts.inconclusive(ReasonCode::ControlFailed, "a credential that works", "the credential was refused");
     }
     let fail = |reason, expected: &str, observed: String| facts.fail(reason, answered.cite(), expected, observed);
-    let first_is_error = answered.reply.first().and_then(|i| match &i.answer {
-        ostiary_protocol::a2a::Answer::Error(error) => Some(error.label()),
-        _ => None,
-    });
-    if let Some(label) = first_is_error {
+    let first = answered.reply.first().map(|item| &item.answer);
+    if let Some(Answer::Error(error)) = first {
         if story.was_at_work_after(answered.reply.decisive) {
-            return fail(ReasonCode::CapabilityNotKept, "a stream of the task that is at work", label);
+            return fail(ReasonCode::CapabilityNotKept, "a stream of the task that is at work", error.label());
         }
         return story::too_brief(facts);
+    }
+    if let Some((why, _)) = answered.reply.malformed().filter(|_| !answered.reply.streamed) {
+        return fail(ReasonCode::ResponseMalformed, "a stream of the task, or a refusal", why.to_owned());
     }
     if !answered.reply.streamed {
         let media =
@@ -151,7 +151,6 @@ mod tests {
     #[test]
     fn an_agent_without_long_tasks_is_unknown() {
         let mut brief = World::honest();
-        brief.remove("skills.yaml");
         brief.put("skills.yaml", &include_str!("../testing/skills.yaml").replace("runs: long", "runs: brief"));
         is(&SubscribeWorks, &brief.drive(), Outcome::Inconclusive);
     }

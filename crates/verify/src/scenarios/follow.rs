@@ -8,11 +8,7 @@ use ostiary_record::{
     ports::{Abort, CouldNotRun},
 };
 
-use crate::{
-    scenario::Role,
-    scenarios::client::Client,
-    stage::Stage,
-};
+use crate::{scenario::Role, scenarios::client::Client, stage::Stage};
 
 /// How long the next event of a stream is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
