@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     answers::{self, Answered},
     facts::{Facts, Tape},
-    scenarios::subscribe,
+    scenarios::{example, subscribe},
 };
 
 /// One recording.
@@ -57,9 +57,13 @@ pub(crate) fn of<'a>(facts: &Facts<'a>, story: &str) -> Option<Story<'a>> {
     Some(out)
 }
 
-/// The finding where no task was long enough at work to show anything.
+/// The finding where no task was long enough at work to show anything: a contract that has no example for it promises
+/// nothing of this, and one that has it does not keep its word.
 pub(crate) fn too_brief(facts: &Facts<'_>) -> Finding {
-    let remedy = "the task had ended before it could be followed: add an example with `runs: long` to skills.yaml";
+    if example::long_running(facts.bundle(), facts.card()).is_none() {
+        return facts.not_applicable("skills.yaml", "/skill_contract/examples/runs");
+    }
+    let remedy = "the task had ended before it could be followed: the example with `runs: long` must be one that does";
     facts.inconclusive(ReasonCode::ExampleMissing, "a task that is at work for a while", remedy)
 }
 

@@ -149,10 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_without_long_tasks_is_unknown() {
+    fn a_contract_without_long_tasks_is_not_judged_and_one_that_claims_them_must_have_them() {
         let mut brief = World::honest();
-        brief.put("skills.yaml", &include_str!("../testing/skills.yaml").replace("runs: long", "runs: brief"));
-        is(&SubscribeWorks, &brief.drive(), Outcome::Inconclusive);
+        let skills = include_str!("../testing/skills.yaml");
+        brief.put("skills.yaml", &skills.replace("runs: long", "runs: brief"));
+        is(&SubscribeWorks, &brief.drive(), Outcome::NotApplicable);
+        let mut claims = World::honest();
+        claims.put("fixtures/work-request-slow.json", r#"{"title": "Move the house"}"#);
+        is(&SubscribeWorks, &claims.drive(), Outcome::Inconclusive);
     }
 
     #[test]
