@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 
 mod bindings;
 mod push;
+mod times;
 
 /// The lies that an agent with streaming and credentials can be made to tell by what stands before it.
-const LIES: [Lie; 13] = [
+const LIES: [Lie; 14] = [
     Lie::ReopenTerminal,
     Lie::ChangeContentType,
     Lie::DropArtifact,
@@ -28,6 +29,7 @@ const LIES: [Lie; 13] = [
     Lie::ServeForeignTask,
     Lie::AcceptAnyVersion,
     Lie::AcceptMessageToTerminal,
+    Lie::IgnoreCancel,
     Lie::IgnoreCredential,
     Lie::RequireExtension,
     Lie::ChangeCard,

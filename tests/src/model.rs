@@ -20,6 +20,7 @@ pub const fn caught(lie: Lie) -> &'static [Caught] {
         Lie::ServeForeignTask => &[("authorization", "CROSS_TENANT_ACCESS")],
         Lie::AcceptAnyVersion => &[("protocol", "VERSION_NOT_ENFORCED")],
         Lie::AcceptMessageToTerminal => &[("protocol", "TERMINAL_TASK_MESSAGE_ACCEPTED")],
+        Lie::IgnoreCancel => &[("protocol", "CANCEL_NOT_EFFECTIVE")],
         Lie::IgnoreCredential => &[
             ("authorization", "CREDENTIAL_EXPIRED_ACCEPTED"),
             ("authorization", "CREDENTIAL_FOREIGN_ACCEPTED"),

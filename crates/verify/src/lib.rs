@@ -24,6 +24,7 @@ pub mod statement;
 mod answers;
 mod authorization;
 mod callbacks;
+mod cancels;
 mod cases;
 mod contract_view;
 mod declaration;

@@ -2,12 +2,16 @@
 
 use crate::check::Check;
 
+mod cancel_commit;
 mod cancel_terminal;
+mod cancel_told;
+mod cancel_works;
 mod combined;
 mod disconnect;
 mod duplicates;
 mod error_codes;
 mod error_shape;
+pub(crate) mod lost;
 mod machine;
 mod push;
 mod response;
@@ -53,6 +57,10 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.extend(terminal_kept::TerminalKept::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(terminal_message::TerminalMessage));
     out.push(Box::new(cancel_terminal::CancelTerminal));
+    out.push(Box::new(cancel_works::CancelWorks));
+    out.push(Box::new(cancel_told::CancelTold));
+    out.push(Box::new(cancel_commit::CancelCommit));
+    out.push(Box::new(lost::Dropped));
     out.push(Box::new(timestamps::Timestamps));
     out.push(Box::new(duplicates::Duplicates));
     out.push(Box::new(error_codes::ErrorCodes));

@@ -9,11 +9,17 @@ pub(crate) mod client;
 
 pub(crate) mod cancel;
 pub(crate) mod combined;
+pub(crate) mod conversation;
 pub(crate) mod credential;
+pub(crate) mod credential_ends;
+pub(crate) mod dependency;
 pub(crate) mod example;
 pub(crate) mod follow;
+pub(crate) mod lost;
+pub(crate) mod paced;
 pub(crate) mod public;
 pub(crate) mod push;
+pub(crate) mod retained;
 pub(crate) mod rpc;
 pub(crate) mod send;
 pub(crate) mod stream;
@@ -38,7 +44,12 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(public::Public),
         Box::new(combined::Combined),
         Box::new(tenant::CrossTenant),
+        Box::new(paced::Paced),
+        Box::new(retained::Retained),
+        Box::new(credential_ends::CredentialEnds),
+        Box::new(dependency::DependencyDown),
     ];
+    out.extend(lost::Lost::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out.extend(push::all());
     out.extend(credential::Credential::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));

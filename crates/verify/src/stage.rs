@@ -148,6 +148,12 @@ impl Stage<'_> {
         CouldNotRun::Setup { what: "subject".to_owned(), why: why.into() }
     }
 
+    /// The subject that plays a role here.
+    #[must_use]
+    pub fn subject(&self, role: Role) -> Option<&ActorId> {
+        self.cast.get(&role)
+    }
+
     /// Opens a channel as an actor whose credential is none of the environment's own; see [`Stage::authority`].
     ///
     /// # Errors

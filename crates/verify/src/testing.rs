@@ -17,7 +17,7 @@ use ostiary_contract::{Bundle, Files};
 use ostiary_record::{
     CredentialKind, EnvironmentFacts, Finding, MonoNanos, Monotonic, NoSink, Outcome, ReasonCode, Report, Run,
     Severity, SubjectFacts,
-    ports::{BoxFuture, CouldNotRun, Fetch, Fetched, Inbox, Limits, Timer},
+    ports::{BoxFuture, CouldNotRun, Detours, Faults, Fetch, Fetched, Inbox, Limits, Timer},
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ mod edit;
 mod pairs;
 mod post;
 
-pub(crate) use agent::Honest;
+pub(crate) use agent::{Honest, Shaky};
 pub(crate) use edit::{Edit, Item, edit_answers, edit_document, unstream};
 pub(crate) use post::with_body;
 
@@ -126,20 +126,22 @@ impl World {
     fn drive_with(self, fetch: Arc<dyn Fetch>) -> Driven {
         let bundle = self.bundle();
         let clock = Arc::new(Step(AtomicU64::new(0)));
-        let agent = Arc::new(Honest::new(self.card.clone(), self.makes_tasks));
+        let agent = Arc::new(Honest::new(self.card.clone(), self.makes_tasks, clock.clone()));
+        let dependency = |name: &String| Arc::new(Shaky::dependency(name)) as Arc<dyn Faults>;
+        let disturbed = !self.environment.faults.is_empty();
         let mailbox = || Arc::new(post::Mailbox(agent.clone())) as Arc<dyn Inbox>;
         let inbox = self.environment.callbacks.is_some().then(mailbox);
         let ports = Ports {
             transport: agent.clone(),
             fetch,
-            identity: agent,
+            identity: agent.clone(),
             states: None,
-            authority: None,
+            authority: Some(agent.clone()),
             inbox,
-            faults: Vec::new(),
-            detours: None,
+            faults: self.environment.dependencies.iter().map(dependency).collect(),
+            detours: disturbed.then(|| agent.clone() as Arc<dyn Detours>),
             observers: Vec::new(),
-            timer: Arc::new(NoWait),
+            timer: clock.clone(),
             clock,
         };
         let request = Request {
@@ -194,6 +196,11 @@ impl Driven {
         edit_answers(&mut self.run, change);
         self
     }
+}
+
+/// So many seconds on the clock of a tape.
+pub(crate) const fn seconds(n: u64) -> u64 {
+    n * 1_000_000_000
 }
 
 /// Asserts that the honest run passes.
@@ -301,12 +308,13 @@ impl Monotonic for Step {
     }
 }
 
-/// Waits not at all: the agent in memory is always ready.
-struct NoWait;
-
-impl Timer for NoWait {
-    fn wait(&self, _: std::time::Duration) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
+/// Waits not at all, the agent in memory is always ready; and yet so much time has passed then.
+impl Timer for Step {
+    fn wait(&self, duration: std::time::Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+            self.0.fetch_add(nanos, Ordering::Relaxed);
+        })
     }
 }
 

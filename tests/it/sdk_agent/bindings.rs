@@ -20,7 +20,7 @@ const GRPC: &str = "a2a-grpc-1.0/user/standard";
 const JSON_RPC: &str = "a2a-jsonrpc-1.0/user/standard";
 
 /// The lies that concern answers, and not the card.
-const LIES: [Lie; 11] = [
+const LIES: [Lie; 12] = [
     Lie::ReopenTerminal,
     Lie::ChangeContentType,
     Lie::DropArtifact,
@@ -31,6 +31,7 @@ const LIES: [Lie; 11] = [
     Lie::ServeForeignTask,
     Lie::AcceptAnyVersion,
     Lie::AcceptMessageToTerminal,
+    Lie::IgnoreCancel,
     Lie::IgnoreCredential,
 ];
 

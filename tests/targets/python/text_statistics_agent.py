@@ -9,8 +9,9 @@ The SDK's gRPC server does not look at the protocol version of a request, so tha
 `--any-grpc-version` leaves it to the SDK.
 
 With `--push` it tells of changes of a task where it is asked to, and refuses addresses of its own network, except below
-the `--push-to` that its operator names. What messages it understands is in `count_words.py`. `--messages`, `--late`,
-`--narrow` and `--tenant` make it honest in another way.
+the `--push-to` that its operator names. What messages it understands is in `count_words.py`, what it does with a
+`--store` in `stored.py`. `--messages`, `--late`, `--narrow` and `--tenant` make it honest in another way; which promises it
+breaks where it is told to is in `unkept.py`.
 """
 
 import argparse
@@ -35,6 +36,8 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Router
+from stored import Stored
+from unkept import CancelingHandler, Forgetting, WithCaller, noting, remembering
 from variants import Late, Narrow, of_tenant
 
 
@@ -210,7 +213,29 @@ def main():
     arguments.add_argument("--late", type=int, default=0, help="milliseconds before every answer over HTTP")
     arguments.add_argument("--narrow", action="store_true", help="no streaming, and plain text alone")
     arguments.add_argument("--tenant", help="the tenant that the card declares, and every request has to name")
+    arguments.add_argument("--store", help="the HOST:PORT of a store without which nothing is counted")
+    arguments.add_argument("--store-attempts", type=int, default=3, help="how often an unreachable store is tried")
+    arguments.add_argument("--store-backoff-ms", type=int, default=200, help="the pause before the second attempt")
+    arguments.add_argument("--unkept", choices=UNKEPT, help="the promise that is broken on purpose")
     asyncio.run(serve(arguments.parse_args()))
+
+
+UNKEPT = ["forgets-tasks", "remembers-tokens", "cancels-with-caller", "gives-store-up"]
+
+
+def kind(options):
+    if options.unkept == "cancels-with-caller":
+        return CancelingHandler
+    return Narrow if options.narrow else of_tenant(options.tenant) if options.tenant else DefaultRequestHandler
+
+
+def executor(options):
+    if options.messages:
+        return SayCounts()
+    if options.store:
+        gives_up = options.unkept == "gives-store-up"
+        return Stored(options.store, options.store_attempts, options.store_backoff_ms, gives_up)
+    return noting(CountWords)() if options.unkept == "cancels-with-caller" else CountWords()
 
 
 async def serve(options):
@@ -218,10 +243,9 @@ async def serve(options):
     interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
     protected = options.jwks is not None or options.discover
     agent_card = card(interfaces, protected, options.push, options)
-    kind = Narrow if options.narrow else of_tenant(options.tenant) if options.tenant else DefaultRequestHandler
-    handler = kind(
-        agent_executor=SayCounts() if options.messages else CountWords(),
-        task_store=InMemoryTaskStore(),
+    handler = kind(options)(
+        agent_executor=executor(options),
+        task_store=Forgetting() if options.unkept == "forgets-tasks" else InMemoryTaskStore(),
         agent_card=agent_card,
         validate_input_modes=True,
         **(push.push_parts(options) if options.push else {}),
@@ -232,7 +256,8 @@ async def serve(options):
         with open(options.jwks, encoding="utf-8") as file:
             keys = FileKeys(json.load(file))
     if keys:
-        backend = Bearer(keys, options.issuer, options.audience)
+        bearer = remembering(Bearer) if options.unkept == "remembers-tokens" else Bearer
+        backend = bearer(keys, options.issuer, options.audience)
         middleware.append(Middleware(AuthenticationMiddleware, backend=backend, on_error=refuse))
     if options.grpc_port:
         # held to the end: a server that nobody holds stops
@@ -246,6 +271,8 @@ async def serve(options):
     if options.late:
         middleware.insert(0, Middleware(Late, milliseconds=options.late))
     app = Starlette(routes=routes, middleware=middleware)
+    if options.unkept == "cancels-with-caller":
+        app = WithCaller(app)
     await uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=options.port, log_level="warning")).serve()
 
 

@@ -26,6 +26,8 @@ file_type! {
         idempotency_key: Option<Located<String>>,
         /// Where the result can be counted.
         ledger: Option<Ledger>,
+        /// Where a canceled task says that what it had done must be compensated, as a JSON pointer into the task.
+        compensation: Option<Located<String>>,
         /// Whether a person must have agreed.
         approval: Approval = default,
         /// Environments in which it may be called.
@@ -78,9 +80,10 @@ impl Operation {
             let message = "an operation names one skill or one tool, not both and not neither";
             cx.problem_with_hint(at, Code::InvalidValue, message, "write `skill: <id>` or `tool: <name>`");
         }
-        if let Some(key) = self.idempotency_key.as_ref().filter(|k| !k.starts_with('/')) {
-            let message = format!("`{}` is no JSON pointer", crate::yaml::clip(key));
-            cx.problem_with_hint(key.at, Code::InvalidValue, message, format!("write `/{}`", key.value));
+        let pointers = [&self.idempotency_key, &self.compensation];
+        for pointer in pointers.into_iter().flatten().filter(|p| !p.starts_with('/')) {
+            let message = format!("`{}` is no JSON pointer", crate::yaml::clip(pointer));
+            cx.problem_with_hint(pointer.at, Code::InvalidValue, message, format!("write `/{}`", pointer.value));
         }
         if self.ledger.as_ref().is_some_and(|l| l.table.is_some() == l.readback_tool.is_some()) {
             let message = "a ledger is one table or one readback tool";

@@ -1,5 +1,7 @@
 //! What a request means, as far as a lie must know.
 
+use bytes::Bytes;
+use http::{Method, header, request::Parts};
 use ostiary_canon::json::{Limits, parse_strict};
 use ostiary_protocol::a2a::http_json;
 use serde_json::{Value, json};
@@ -61,5 +63,42 @@ impl Ask {
             Some(id) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             None => result,
         }
+    }
+}
+
+/// Makes a cancel a read of the same task, in the binding that it came over.
+pub(super) fn read_instead(parts: &mut Parts, body: Bytes) -> Bytes {
+    // whoever sends the body knows its length
+    parts.headers.remove(header::CONTENT_LENGTH);
+    if let Some(read) = parts.uri.path().strip_suffix(":cancel").and_then(|path| path.parse().ok()) {
+        (parts.method, parts.uri) = (Method::GET, read);
+        parts.headers.remove(header::CONTENT_TYPE);
+        return Bytes::new();
+    }
+    let Ok(mut request) = parse_strict(&body, Limits::WIRE) else { return body };
+    request["method"] = json!("GetTask");
+    Bytes::from(request.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instead(method: &str, path: &str, body: &'static str) -> (String, String, Bytes) {
+        let request = http::Request::builder().method(method).uri(path).header("content-length", body.len());
+        let mut parts = request.body(()).expect("a request").into_parts().0;
+        let body = read_instead(&mut parts, Bytes::from_static(body.as_bytes()));
+        assert!(!parts.headers.contains_key(header::CONTENT_LENGTH));
+        (parts.method.to_string(), parts.uri.to_string(), body)
+    }
+
+    #[test]
+    fn a_cancel_becomes_a_read_of_the_same_task() {
+        let (method, path, body) = instead("POST", "/rest/tasks/t-1:cancel", "{}");
+        assert_eq!((method.as_str(), path.as_str(), body.len()), ("GET", "/rest/tasks/t-1", 0));
+        let (method, path, body) = instead("POST", "/rpc", r#"{"method":"CancelTask","id":1,"params":{"id":"t"}}"#);
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!((method.as_str(), path.as_str()), ("POST", "/rpc"));
+        assert_eq!(body, json!({"method": "GetTask", "id": 1, "params": {"id": "t"}}));
     }
 }

@@ -143,6 +143,11 @@ impl Desk {
             memory.requests += 1;
             self.policy.now(&memory)
         };
+        if lie == Some(Lie::IgnoreCancel) && lock(&self.memory).cancels_work(&ask) {
+            // both requests name the task in the same field
+            let read = head.uri.path().replace("/CancelTask", "/GetTask");
+            head.uri = read.parse()?;
+        }
         if lie == Some(Lie::AcceptAnyVersion) {
             head.headers.insert("a2a-version", HeaderValue::from_static("1.0"));
         }

@@ -50,6 +50,8 @@ lies! {
     AcceptAnyVersion = "accept_any_version";
     /// A message to a finished task is taken.
     AcceptMessageToTerminal = "accept_message_to_terminal";
+    /// A cancel of a task at work is answered with the task as it is, and the agent never hears of it.
+    IgnoreCancel = "ignore_cancel";
     /// Whatever credential is shown or not, the request is served as that of the first one that was accepted.
     IgnoreCredential = "ignore_credential";
     /// A streaming call that the agent refuses as unsupported is streamed.

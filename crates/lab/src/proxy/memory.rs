@@ -50,6 +50,11 @@ impl Memory {
         self.tasks.get(id)
     }
 
+    /// Whether a request cancels a task that was not seen to have ended.
+    pub(super) fn cancels_work(&self, ask: &Ask) -> bool {
+        ask.is(&["CancelTask"]) && ask.task_id().and_then(|id| self.task(id)).is_some_and(|seen| !seen.finished)
+    }
+
     /// Whether some task has reached its end.
     pub(super) fn any_finished(&self) -> bool {
         self.tasks.values().any(|t| t.finished)

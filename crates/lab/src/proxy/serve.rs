@@ -24,7 +24,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Passed,
-    ask::Ask,
+    ask::{self, Ask},
     block::{self, Blocks},
     card,
     fault::{
@@ -121,6 +121,7 @@ impl Desk {
         }
         let credential = parts.headers.get(header::AUTHORIZATION).cloned();
         self.prepare(&mut parts.headers);
+        let body = if self.ignores(&ask) { ask::read_instead(&mut parts, body) } else { body };
         let sent = self.send(parts, body).await;
         let answered = match sent {
             Ok(response) => Arc::clone(&self).answer(ask, credential, response).await,
@@ -146,6 +147,12 @@ impl Desk {
         if self.lie(&memory) == Some(Lie::AcceptAnyVersion) {
             headers.insert("a2a-version", HeaderValue::from_static("1.0"));
         }
+    }
+
+    /// Whether it is a cancel that the agent is not to hear of.
+    fn ignores(&self, ask: &Ask) -> bool {
+        let memory = lock(&self.memory);
+        self.lie(&memory) == Some(Lie::IgnoreCancel) && memory.cancels_work(ask)
     }
 
     /// Passes a request on; who ignores credentials asks again with a good one where the agent wants a better one.

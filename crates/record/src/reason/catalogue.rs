@@ -261,6 +261,15 @@ catalogue! {
     TaskStateInvalid = "TASK_STATE_INVALID", PROTOCOL, Never,
         "A task shows a state that the specification does not know or forbids to emit.",
         "Emit only the states of the pinned specification.";
+    CancelNotEffective = "CANCEL_NOT_EFFECTIVE", PROTOCOL, May,
+        "A cancel was acknowledged and the task went on, or a task at work is never canceled.",
+        "Stop the work before the cancel is answered, or answer TaskNotCancelableError.";
+    CancelUntold = "CANCEL_UNTOLD", PROTOCOL, Never,
+        "Who waited for a task that was canceled was told another end, or none.",
+        "End the streams and answers of a canceled task with its state.";
+    CancelHidesResult = "CANCEL_HIDES_RESULT", PROTOCOL, Never,
+        "A task that is called canceled holds its whole result, and does not say that it must be undone.",
+        "Complete the task where its result is made, or name the compensation as operations.yaml promises.";
     TerminalTaskMessageAccepted = "TERMINAL_TASK_MESSAGE_ACCEPTED", PROTOCOL, Never,
         "A message to a terminal task was accepted.",
         "Answer UnsupportedOperationError.";
@@ -310,9 +319,6 @@ catalogue! {
     CredentialNotRequired = "CREDENTIAL_NOT_REQUIRED", AUTHORIZATION, Never,
         "A request without credential was served although the card requires one.",
         "Refuse requests without credential.";
-    CredentialExpiredAccepted = "CREDENTIAL_EXPIRED_ACCEPTED", AUTHORIZATION, Never,
-        "An expired credential was accepted.",
-        "Check the expiry of every credential.";
     CredentialForeignAccepted = "CREDENTIAL_FOREIGN_ACCEPTED", AUTHORIZATION, Never,
         "A credential of a foreign issuer or audience was accepted.",
         "Check signature, issuer and audience of every credential.";
@@ -351,7 +357,19 @@ catalogue! {
     CallbackRetryExcessive = "CALLBACK_RETRY_EXCESSIVE", TEMPORAL, Never,
         "A notification was sent again more often, or sooner, than the temporal contract promises.",
         "Wait before each further attempt and stop after the last one, or change `push_retry`.";
+    RetentionNotKept = "RETENTION_NOT_KEPT", TEMPORAL, Never,
+        "An ended task could not be read any more before its declared retention was over.",
+        "Keep ended tasks for as long as temporal.yaml says, or promise less.";
+    RetryPolicyViolated = "RETRY_POLICY_VIOLATED", TEMPORAL, Never,
+        "A dependency that was down was tried more often, or sooner again, than the retry policy allows.",
+        "Stop after `max_attempts`, and wait `backoff_ms` before each further attempt.";
+    RecoveryFailed = "RECOVERY_FAILED", TEMPORAL, May,
+        "What was interrupted did not go on when the interruption was over.",
+        "Bring interrupted tasks to an end, and serve again once a dependency or credential is back.";
     // --- any layer ---
+    CredentialExpiredAccepted = "CREDENTIAL_EXPIRED_ACCEPTED", ANY, Never,
+        "An expired credential was accepted.",
+        "Check the expiry of every credential.";
     CaseExpectationFailed = "CASE_EXPECTATION_FAILED", ANY, Never,
         "A case of the bundle did not yield what it expects.",
         "Compare expected and observed; correct the agent or the case.";

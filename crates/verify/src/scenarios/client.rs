@@ -1,7 +1,7 @@
 //! An A2A client for scenarios: speaks the interface's binding with everything that the card demands, so that a
 //! scenario varies only what it means to vary.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ostiary_protocol::a2a::{
     Binding, Call, Card, ErrorKind, Operation, Reply, StreamItem, TaskState, TaskView, codec,
@@ -9,7 +9,7 @@ use ostiary_protocol::a2a::{
 };
 use ostiary_record::{
     ActorId, Axes, ExchangeId, Recording,
-    ports::{CouldNotRun, Outbound},
+    ports::{Actor, CouldNotRun, Faults, Outbound},
 };
 use serde_json::Value;
 
@@ -72,6 +72,21 @@ impl Client {
     pub(crate) async fn open_subject(stage: &mut Stage<'_>, subject: &ActorId) -> Result<Self, CouldNotRun> {
         let channel = stage.open_subject(subject).await?;
         Self::on(stage, channel)
+    }
+
+    /// Opens a channel to the profile's interface as an actor with a credential of its own.
+    pub(crate) async fn open_as(stage: &mut Stage<'_>, actor: Actor) -> Result<Self, CouldNotRun> {
+        let channel = stage.open_as(actor).await?;
+        Self::on(stage, channel)
+    }
+
+    /// Opens a channel to the profile's interface as a role, over a way that can be disturbed.
+    pub(crate) async fn open_disturbed(
+        stage: &mut Stage<'_>,
+        role: Role,
+    ) -> Result<(Self, Arc<dyn Faults>), CouldNotRun> {
+        let (channel, faults) = stage.open_disturbed(role, None).await?;
+        Ok((Self::on(stage, channel)?, faults))
     }
 
     fn on(stage: &Stage<'_>, channel: ChannelHandle) -> Result<Self, CouldNotRun> {
@@ -202,7 +217,8 @@ impl TaskRef {
         self.state.is_some_and(TaskState::is_terminal)
     }
 
-    fn is_still(&self) -> bool {
+    /// Whether it is terminal, or waits for somebody.
+    pub(crate) fn is_still(&self) -> bool {
         self.state.is_some_and(|s| s.is_terminal() || s.is_interrupted())
     }
 }

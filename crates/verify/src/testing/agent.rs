@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use ostiary_record::Monotonic;
 use serde_json::{Value, json};
 
 use super::post::Post;
@@ -12,11 +13,15 @@ use super::post::Post;
 mod follow;
 mod message;
 mod push;
+mod shaky;
 mod task;
+mod tokens;
+mod wait;
 mod wire;
 mod work;
 
 pub(crate) use push::RECEIVER;
+pub(crate) use shaky::Shaky;
 
 /// The agent behind its ports.
 pub(crate) struct Honest(Arc<Agent>);
@@ -28,6 +33,7 @@ struct Agent {
     ticks: Mutex<u32>,
     configs: Mutex<Vec<push::Config>>,
     post: Post,
+    clock: Arc<dyn Monotonic>,
 }
 
 #[derive(Clone)]
@@ -50,6 +56,8 @@ struct Answer {
     frames: Vec<String>,
     /// The task whose further events it brings, and the id of the request; `None` = it is whole.
     follows: Option<(String, Value)>,
+    /// The task whose end it waits for, and the id of the request; `None` = it is there.
+    waits: Option<(String, Value)>,
 }
 
 const TOKENS: [(&str, &str, &str); 4] = [
@@ -62,9 +70,9 @@ const TOKENS: [(&str, &str, &str); 4] = [
 // === impl Honest ===
 
 impl Honest {
-    pub(crate) fn new(card: Value, makes_tasks: bool) -> Self {
+    pub(crate) fn new(card: Value, makes_tasks: bool, clock: Arc<dyn Monotonic>) -> Self {
         let (tasks, ticks, configs) = Default::default();
-        Self(Arc::new(Agent { card, makes_tasks, tasks, ticks, configs, post: Post::default() }))
+        Self(Arc::new(Agent { card, makes_tasks, tasks, ticks, configs, post: Post::default(), clock }))
     }
 
     /// Where its push notifications go.
@@ -83,7 +91,7 @@ impl Honest {
 impl Answer {
     /// A whole one.
     fn of(status: u16, media: &'static str, frames: Vec<String>) -> Self {
-        Self { status, media, frames, follows: None }
+        Self { status, media, frames, follows: None, waits: None }
     }
 }
 
@@ -117,6 +125,7 @@ impl Agent {
             "SendStreamingMessage" | "SubscribeToTask" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             push if push.contains("PushNotificationConfig") => self.on_push(id, push, params, tenant),
             "GetExtendedAgentCard" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
+            "ListTasks" => self.list(id, params, tenant),
             "GetTask" | "CancelTask" => self.on_task(id, method, params, tenant),
             _ => error(id, -32601, None),
         }
@@ -128,7 +137,7 @@ impl Agent {
             return Some("public".to_owned());
         }
         let known = TOKENS.iter().find(|(_, secret, tenant)| token == Some(*secret) && !tenant.is_empty());
-        known.map(|(.., tenant)| (*tenant).to_owned())
+        known.map(|(.., tenant)| (*tenant).to_owned()).or_else(|| self.tenant_until(token?))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Task>> {

@@ -47,7 +47,7 @@ impl Agent {
     }
 
     /// The next frame of an open stream, and whether it is the last one. Time passes where there is nothing to tell.
-    pub(super) fn tell(&self, open: &mut Open) -> (Option<String>, bool) {
+    pub(super) fn tell_open(&self, open: &mut Open) -> (Option<String>, bool) {
         let told = |agent: &Self, open: &Open| agent.lock()[&open.task].events.get(open.cursor).cloned();
         if told(self, open).is_none() {
             self.advance(&open.task);

@@ -35,6 +35,9 @@ impl Agent {
             return error(id, -32602, None);
         }
         if params["configuration"]["returnImmediately"] != true {
+            if self.lock()[&task].wish.is_long() {
+                return Answer { waits: Some((task, id.clone())), ..Answer::of(200, "application/json", Vec::new()) };
+            }
             self.run(&task);
         }
         let history = params["configuration"]["historyLength"].as_u64();

@@ -1,15 +1,18 @@
 //! The ports that the agent stands behind: a transport that answers at once, and its subjects' credentials.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, PoisonError},
+};
 
 use ostiary_record::{
-    ActorId, Blob, ChannelId, End, Event, ExchangeId, Kind, Source, Tape,
+    ActorId, Blob, ChannelId, Down, End, Event, ExchangeId, Kind, Source, Tape,
     ports::{
         Abort, Actor, BoxFuture, Channel, CouldNotRun, Deadline, Identity, Limits, Next, Outbound, Target, Transport,
     },
 };
 
-use super::{Agent, Honest, TOKENS, follow::Open};
+use super::{Agent, Answer, Honest, TOKENS, follow::Open, shaky::State, wait::Waiting};
 
 struct Connection {
     agent: Arc<Agent>,
@@ -18,6 +21,8 @@ struct Connection {
     credentials: Vec<(String, String)>,
     queue: VecDeque<Event>,
     open: Vec<Open>,
+    waiting: Vec<Waiting>,
+    state: State,
 }
 
 impl Transport for Honest {
@@ -28,11 +33,8 @@ impl Transport for Honest {
         actor: &'a Actor,
         _: Limits,
     ) -> BoxFuture<'a, Result<Box<dyn Channel>, CouldNotRun>> {
-        let source = Source::Wire(ChannelId(format!("http-{}", actor.id)));
-        tape.push(source.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
-        let (agent, tape, credentials) = (Arc::clone(&self.0), tape.clone(), actor.credentials.clone());
-        let connection = Connection { agent, tape, source, credentials, queue: VecDeque::new(), open: Vec::new() };
-        Box::pin(async move { Ok(Box::new(connection) as Box<dyn Channel>) })
+        let channel = self.0.connect(tape, target, actor, State::default());
+        Box::pin(async move { Ok(channel) })
     }
 }
 
@@ -47,6 +49,32 @@ impl Identity for Honest {
     }
 }
 
+// === impl Agent ===
+
+impl Agent {
+    /// A connection over a way that may be down.
+    pub(super) fn connect(
+        self: &Arc<Self>,
+        tape: &Tape,
+        target: &Target,
+        actor: &Actor,
+        state: State,
+    ) -> Box<dyn Channel> {
+        let source = Source::Wire(ChannelId(format!("http-{}", actor.id)));
+        tape.push(source.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
+        Box::new(Connection {
+            agent: Arc::clone(self),
+            tape: tape.clone(),
+            source,
+            credentials: actor.credentials.clone(),
+            queue: VecDeque::new(),
+            open: Vec::new(),
+            waiting: Vec::new(),
+            state,
+        })
+    }
+}
+
 // === impl Connection ===
 
 impl Connection {
@@ -55,10 +83,36 @@ impl Connection {
         self.queue.push_back(event);
     }
 
-    /// Lets the open streams bring what comes next.
+    /// Breaks off everything that is under way.
+    fn reset(&mut self) {
+        let open = self.open.drain(..).map(|open| open.exchange);
+        let broken: Vec<ExchangeId> = open.chain(self.waiting.drain(..).map(|w| w.exchange)).collect();
+        for x in broken {
+            self.push(Kind::Ended { x, how: End::PeerReset { why: "connection reset".to_owned() } });
+        }
+    }
+
+    fn deliver(&mut self, x: ExchangeId, answer: Answer) {
+        let headers = vec![("content-type".to_owned(), Blob::from(answer.media))];
+        self.push(Kind::Head { x, status: answer.status, headers });
+        let frames = u32::try_from(answer.frames.len()).unwrap_or(u32::MAX);
+        for (n, frame) in (0..).zip(answer.frames) {
+            self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
+        }
+        match answer.follows {
+            Some(follows) => self.open.push(Open::new(&self.agent, x, follows, frames)),
+            None => self.push(Kind::Ended { x, how: End::Complete }),
+        }
+    }
+
+    /// Lets the open streams bring what comes next, and what is waited for come.
     fn go_on(&mut self) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let answer = self.agent.awaited(&waiting);
+            self.deliver(waiting.exchange, answer);
+        }
         for mut open in std::mem::take(&mut self.open) {
-            let (frame, over) = self.agent.tell(&mut open);
+            let (frame, over) = self.agent.tell_open(&mut open);
             let (x, n) = (open.exchange, open.frames.saturating_sub(1));
             if let Some(frame) = frame {
                 self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
@@ -81,31 +135,29 @@ impl Channel for Connection {
         self.tape.push(self.source.clone(), Kind::Sent { x, route: out.route, headers, bytes, intent: out.intent });
         let token = self.credentials.first().map(|(_, v)| v.trim_start_matches("Bearer ").to_owned());
         let answer = self.agent.answer(&out.headers, &out.body, token.as_deref());
-        let headers = vec![("content-type".to_owned(), Blob::from(answer.media))];
-        self.push(Kind::Head { x, status: answer.status, headers });
-        let frames = u32::try_from(answer.frames.len()).unwrap_or(u32::MAX);
-        for (n, frame) in (0..).zip(answer.frames) {
-            self.push(Kind::Frame { x, n, bytes: Blob::from(frame) });
-        }
-        match answer.follows {
-            Some(follows) => self.open.push(Open::new(&self.agent, x, follows, frames)),
-            None => self.push(Kind::Ended { x, how: End::Complete }),
+        match answer.waits.clone() {
+            Some(waits) => self.waiting.push(Waiting::new(x, waits)),
+            None => self.deliver(x, answer),
         }
         x
     }
 
     fn next(&mut self, _: Deadline) -> BoxFuture<'_, Next> {
-        if self.queue.is_empty() {
-            self.go_on();
+        let down = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match down {
+            Some(Down::Refuse) => self.reset(),
+            None if self.queue.is_empty() => self.go_on(),
+            Some(Down::BlackHole) | None => {}
         }
         let next = self.queue.pop_front().map_or(Next::Idle, Next::Event);
         Box::pin(async move { next })
     }
 
     fn abort(&mut self, x: ExchangeId, _: Abort) {
-        let before = self.open.len();
+        let before = self.open.len() + self.waiting.len();
         self.open.retain(|open| open.exchange != x);
-        if self.open.len() < before {
+        self.waiting.retain(|waiting| waiting.exchange != x);
+        if self.open.len() + self.waiting.len() < before {
             self.push(Kind::Ended { x, how: End::LocalAbort });
         }
     }

@@ -1,0 +1,40 @@
+//! Messages whose answer is waited for while their task is at work, and the list by which such a task is found.
+
+use ostiary_record::ExchangeId;
+use serde_json::{Value, json};
+
+use super::{Agent, Answer, result};
+
+/// An answer that comes when its task stands still.
+pub(super) struct Waiting {
+    pub(super) exchange: ExchangeId,
+    task: String,
+    /// The id of the request.
+    id: Value,
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    pub(super) fn new(exchange: ExchangeId, (task, id): (String, Value)) -> Self {
+        Self { exchange, task, id }
+    }
+}
+
+// === impl Agent ===
+
+impl Agent {
+    /// The answer that was waited for: time passes until it is there.
+    pub(super) fn awaited(&self, waiting: &Waiting) -> Answer {
+        self.run(&waiting.task);
+        result(&waiting.id, &json!({"task": self.show(&waiting.task, None)}))
+    }
+
+    pub(super) fn list(&self, id: &Value, params: &Value, tenant: &str) -> Answer {
+        let context = params["contextId"].as_str();
+        let wanted = |t: &super::Task| t.tenant == tenant && context.is_none_or(|context| t.context == context);
+        let ids: Vec<String> = self.lock().iter().filter(|(_, t)| wanted(t)).map(|(id, _)| id.clone()).collect();
+        let tasks: Vec<Value> = ids.iter().rev().map(|id| self.show(id, None)).collect();
+        result(id, &json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": tasks.len()}))
+    }
+}
