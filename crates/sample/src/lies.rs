@@ -60,6 +60,16 @@ lies! {
     AllowAnonymous = "allow_anonymous";
     /// Takes further messages for a finished task.
     AcceptTerminalMessage = "accept_terminal_message";
+    /// Acknowledges a cancel and works on.
+    IgnoreCancel = "ignore_cancel";
+    /// Calls a finished task canceled, and leaves its plan in it.
+    HideResult = "hide_result";
+    /// Cancels a task when the request that waits for it is dropped.
+    CancelWithCaller = "cancel_with_caller";
+    /// Forgets a task a moment after its end.
+    ForgetTasks = "forget_tasks";
+    /// Takes a token that it has once taken for as long as it lives itself.
+    RememberTokens = "remember_tokens";
     /// Streams although the card says that it does not.
     ServeUndeclaredStreaming = "serve_undeclared_streaming";
     /// Takes push configurations although the card says that it does not.

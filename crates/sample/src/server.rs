@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    agent::Agent,
+    agent::{Agent, Taken},
     card::Card,
     config::{Config, ConfigError},
     http,
@@ -77,6 +77,7 @@ impl PlanningAgent {
             pace: config.pace,
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            taken: Taken::default(),
         });
         agent.give_up_unfinished().await?;
         let acceptor = match &config.tls {

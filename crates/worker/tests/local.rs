@@ -141,6 +141,11 @@ const fn code(lie: Lie) -> ReasonCode {
         Lie::AllowAnonymous => ReasonCode::CredentialNotRequired,
         Lie::AcceptTerminalMessage => ReasonCode::TerminalTaskMessageAccepted,
         Lie::ServeUndeclaredStreaming | Lie::ServeUndeclaredPush => ReasonCode::UndeclaredCapabilityServed,
+        Lie::IgnoreCancel => ReasonCode::CancelNotEffective,
+        Lie::HideResult => ReasonCode::CancelHidesResult,
+        Lie::CancelWithCaller => ReasonCode::DisconnectEndsTask,
+        Lie::ForgetTasks => ReasonCode::RetentionNotKept,
+        Lie::RememberTokens => ReasonCode::CredentialExpiredAccepted,
         Lie::RequiredExtension => ReasonCode::RequiredExtensionUnsupported,
         Lie::DuplicateSkillId => ReasonCode::SkillIdDuplicate,
     }

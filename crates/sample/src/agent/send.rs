@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::{Agent, Events, given, history_length, internal, stream};
+use super::{Agent, Events, given, history_length, internal, lying::Bound, stream};
 use crate::{
     clock,
     lies::Lie,
@@ -42,9 +42,11 @@ impl Agent {
         if params["configuration"]["returnImmediately"] == json!(true) {
             return Ok(json!({"task": submitted}));
         }
+        let mut bound = self.switches.tells(Lie::CancelWithCaller).then(|| Bound::to(self, &id));
         if let Some(updates) = updates {
             stream::wait_for_end(updates).await;
         }
+        bound.iter_mut().for_each(Bound::ended);
         let task = self.store.task(&id, None).await.map_err(|e| internal(&e))?.ok_or(RpcError::Internal)?;
         Ok(json!({"task": task.show(shown)}))
     }

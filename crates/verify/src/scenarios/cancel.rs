@@ -38,7 +38,7 @@ pub(crate) const SENT: &str = "cancel_sent";
 
 /// Long enough for work that was not stopped to come to its end and show it: the longest that an example of a few seconds
 /// still has before it.
-const AFTERMATH: Duration = Duration::from_secs(3);
+const AFTERMATH: Duration = Duration::from_millis(2500);
 /// Between two looks for a result, where there is no stream.
 const LOOK: Duration = Duration::from_millis(250);
 /// Looks for a result, or for the task of a message that is waited for.

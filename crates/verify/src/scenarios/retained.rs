@@ -23,7 +23,7 @@ pub(crate) const ID: &str = "a2a.task.retained";
 /// Longest promise that is waited out, beside everything else that goes on.
 const WAITED_OUT: Duration = Duration::from_secs(30);
 /// How long is waited where the promise is longer: enough to find who forgets at once.
-const GLIMPSE: Duration = Duration::from_secs(5);
+const GLIMPSE: Duration = Duration::from_secs(2);
 /// What the last look itself may take: it must be answered before the promise is over.
 pub(crate) const LATENCY: Duration = Duration::from_millis(200);
 
