@@ -76,22 +76,27 @@ impl<'a> Pace<'a> {
         }
     }
 
+    /// Whether the message was not to be waited for.
+    fn at_once(&self) -> bool {
+        self.sent.request()["configuration"]["returnImmediately"] == true
+    }
+
     fn streamed(&self) -> bool {
         self.sent.reply.streamed
     }
 
     /// From the request to the first sign of life, where one may come before the end.
     pub(super) fn acknowledged(&self) -> Option<Span> {
-        let at_once = self.sent.request()["configuration"]["returnImmediately"] == true;
+        let at_once = self.at_once();
         let (_, _, seq) = self.sent.exchange.head.filter(|_| at_once || self.streamed())?;
         let first = if at_once { self.sent.reply.items.first().map_or(seq, |i| i.seq) } else { seq };
         let moment = Moment::exact(time(&self.sent, first)?, first);
         Some(moment.since(&self.begin(), self.cite(self.sent.exchange.sent.seq, first)))
     }
 
-    /// From the request to the first progress.
+    /// From the request to the first progress, where it may show before the end.
     pub(super) fn first_progress(&self) -> Option<Span> {
-        self.from_begin(self.signs.first())
+        (self.at_once() || self.streamed()).then(|| self.from_begin(self.signs.first())).flatten()
     }
 
     /// From the request to where the task stands still.
