@@ -63,6 +63,10 @@ fn judge(facts: &Facts<'_>, promised: u64, sent: &Answered<'_>, last: &Answered<
         return facts.inconclusive(ReasonCode::ObservationIncomplete, "the rest of the retention", remedy);
     }
     match last.reply.error() {
+        Some(_) if waited > promised => {
+            let remedy = format!("the last look came after {waited} ms, when the promise was over");
+            facts.inconclusive(ReasonCode::ObservationIncomplete, "a look within the retention", remedy)
+        }
         Some((error, _)) if error.may_mean(ErrorKind::TaskNotFound) => {
             let expected = format!("the ended task for {promised} ms");
             let observed = format!("{} after at most {waited} ms", error.label());
