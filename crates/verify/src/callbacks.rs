@@ -71,6 +71,18 @@ fn arrivals_of(tape: Tape<'_>) -> Vec<Arrival<'_>> {
     tape.recording.events.iter().filter_map(read).collect()
 }
 
+/// What was seen more than once, once: each observation with all events that show it, in the order of the first ones.
+pub(crate) fn grouped(seen: impl IntoIterator<Item = (EventRef, String)>) -> Vec<(Vec<EventRef>, String)> {
+    let mut out: Vec<(Vec<EventRef>, String)> = Vec::new();
+    for (at, observed) in seen {
+        match out.iter_mut().find(|(_, known)| *known == observed) {
+            Some((events, _)) => events.push(at),
+            None => out.push((vec![at], observed)),
+        }
+    }
+    out.into_iter().map(|(events, observed)| (crate::answers::some_of(events), observed)).collect()
+}
+
 /// All configurations that were asked for, in order.
 pub(crate) fn asked<'a, 'f>(answers: &'f [Answered<'a>]) -> Vec<Asked<'a, 'f>> {
     let read = |answered: &'f Answered<'a>| {

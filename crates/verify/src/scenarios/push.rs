@@ -99,9 +99,11 @@ impl Callback {
     /// Opens an address at the receiver that answers as told.
     fn open(stage: &mut Stage<'_>, name: &str, show: Show, replies: Vec<Answer>) -> Result<Self, CouldNotRun> {
         let (proofs, config) = asked(stage, name, show);
+        // an agent may give every configuration without a name the same one, and keep one of them
+        let id = Some(stage.fresh(name));
         let registration = Registration { name: name.to_owned(), replies, proofs };
         let address = inbox(stage)?.register(stage.tape(), registration);
-        Ok(Self { config: PushConfig { url: address.url.clone(), ..config }, address })
+        Ok(Self { config: PushConfig { id, url: address.url.clone(), ..config }, address })
     }
 
     /// The configuration for a task.

@@ -39,14 +39,18 @@ impl Check for Authentication {
         }
         let arrivals = callbacks::arrivals(facts);
         let judged = arrivals.iter().filter(|a| !a.stray && a.delivery.shown != Shown::NotAsked);
-        let (mut seen, mut out) = (Vec::new(), Vec::new());
+        let (mut seen, mut wrong) = (Vec::new(), Vec::new());
         for arrival in judged {
-            match wrong(facts, arrival) {
+            match not_shown(facts, arrival) {
                 None if arrival.delivery.shown == Shown::Right => seen.push(arrival.cite()),
                 None => {}
-                Some(observed) => out.push(finding(facts, arrival, observed)),
+                Some(observed) => wrong.push((arrival.cite(), observed)),
             }
         }
+        let expected = "`Authorization` with the scheme and credentials of the configuration, or the agent's signature";
+        let code = ReasonCode::CallbackUnauthenticated;
+        let each = callbacks::grouped(wrong).into_iter();
+        let mut out: Vec<Finding> = each.map(|(at, observed)| facts.fail(code, at, expected, observed)).collect();
         if !seen.is_empty() {
             out.push(facts.pass(answers::some_of(seen)));
         }
@@ -55,30 +59,16 @@ impl Check for Authentication {
 }
 
 /// What a notification does not show; its token is another matter, since no specification says in which field it stands.
-fn wrong(facts: &Facts<'_>, arrival: &Arrival<'_>) -> Option<String> {
+fn not_shown(facts: &Facts<'_>, arrival: &Arrival<'_>) -> Option<String> {
     let signs = facts.environment().callbacks.as_ref().is_some_and(|c| c.signed.is_some());
     let token = arrival.is_to(delivery::DELETED) && !signs;
+    let to = arrival.delivery.to.as_deref().unwrap_or_default();
     match &arrival.delivery.shown {
         Shown::NotAsked | Shown::Right => None,
         Shown::Missing if token => None,
-        Shown::Missing => Some("nothing of it".to_owned()),
-        Shown::Wrong(why) => Some(why.clone()),
+        Shown::Missing => Some(format!("callback `{to}`: nothing of it")),
+        Shown::Wrong(why) => Some(format!("callback `{to}`: {why}")),
     }
-}
-
-fn finding(facts: &Facts<'_>, arrival: &Arrival<'_>, observed: String) -> Finding {
-    let to = arrival.delivery.to.as_deref().unwrap_or_default();
-    let expected = match to {
-        delivery::INLINE => "`Authorization: Bearer` with the configuration's credentials",
-        delivery::SECOND => "`Authorization: Basic` with the configuration's credentials",
-        _ => "the configuration's token, or a JWT by the agent's keys",
-    };
-    facts.fail(
-        ReasonCode::CallbackUnauthenticated,
-        vec![arrival.cite()],
-        expected,
-        format!("callback `{to}`: {observed}"),
-    )
 }
 
 fn nothing(facts: &Facts<'_>) -> Finding {

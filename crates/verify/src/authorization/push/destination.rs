@@ -43,16 +43,15 @@ impl Check for Destination {
             return vec![if taken { callbacks::unreachable(facts) } else { answers::no_task(facts) }];
         }
         let expected = "deliveries to the registered addresses alone";
-        let fail = |at, observed: String| facts.fail(ReasonCode::CallbackElsewhere, at, expected, observed);
-        let strays = arrivals.iter().filter(|a| a.stray);
-        let mut out: Vec<Finding> =
-            strays.map(|a| fail(vec![a.cite()], format!("one to `{}`", a.delivery.target))).collect();
-        let seen = facts.tapes_of(delivery::ID).next().map(departures).unwrap_or_default();
         // other scenarios ask for these at the same time; see a2a.push.inside
-        let elsewhere = seen.forbidden.iter().filter(|call| !inside::is_probe(&call.host));
-        out.extend(
-            elsewhere.map(|call| fail(vec![call.at.clone()], format!("a call to `{}:{}`", call.host, call.port))),
-        );
+        let seen = facts.tapes_of(delivery::ID).next().map(departures).unwrap_or_default();
+        let calls = seen.forbidden.iter().filter(|call| !inside::is_probe(&call.host));
+        let calls = calls.map(|call| (call.at.clone(), format!("a call to `{}:{}`", call.host, call.port)));
+        let strays = arrivals.iter().filter(|a| a.stray);
+        let strays = strays.map(|a| (a.cite(), format!("one to `{}`", a.delivery.target)));
+        let each = callbacks::grouped(strays.chain(calls)).into_iter();
+        let code = ReasonCode::CallbackElsewhere;
+        let mut out: Vec<Finding> = each.map(|(at, observed)| facts.fail(code, at, expected, observed)).collect();
         if out.is_empty() {
             let came = arrivals.iter().map(callbacks::Arrival::cite);
             out.push(if seen.complete {

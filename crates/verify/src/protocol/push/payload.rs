@@ -42,7 +42,7 @@ impl Check for Payload {
             return vec![finding];
         }
         let (answers, arrivals) = (answers::all(facts), callbacks::arrivals(facts));
-        let (mut seen, mut out) = (Vec::new(), Vec::new());
+        let (mut seen, mut wrong, mut out) = (Vec::new(), Vec::new(), Vec::new());
         for arrival in arrivals.iter().filter(|a| !a.stray) {
             let task = callbacks::task_of(&answers, arrival.tape);
             match problem(arrival, task.as_deref()) {
@@ -50,14 +50,12 @@ impl Check for Payload {
                     out.push(bound(facts, "body_bytes", "a notification was longer than is kept"))
                 }
                 None => seen.push(arrival.cite()),
-                Some(observed) => out.push(facts.fail(
-                    ReasonCode::CallbackMalformed,
-                    vec![arrival.cite()],
-                    "a POST of one StreamResponse in JSON about the callback's task",
-                    observed,
-                )),
+                Some(observed) => wrong.push((arrival.cite(), observed)),
             }
         }
+        let expected = "a POST of one StreamResponse in JSON about the callback's task";
+        let fail = |(at, observed)| facts.fail(ReasonCode::CallbackMalformed, at, expected, observed);
+        out.extend(callbacks::grouped(wrong).into_iter().map(fail));
         if facts.tapes().iter().any(|t| t.recording.mark(DROPPED).is_some()) {
             out.push(bound(facts, "deliveries", "more notifications came than are kept, and those were only counted"));
         }

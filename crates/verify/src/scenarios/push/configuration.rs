@@ -45,7 +45,9 @@ impl Scenario for Configuration {
 
 async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     let mut client = Client::open(stage, Role::Primary).await?;
-    let first = Callback::open(stage, "first", Show::Nothing, Vec::new())?;
+    let mut first = Callback::open(stage, "first", Show::Nothing, Vec::new())?;
+    // its name is the agent's
+    first.config.id = None;
     let second = Callback::open(stage, "second", Show::Nothing, Vec::new())?;
     let parts = lasting(stage).parts;
     let request = starting(message(stage, &parts));

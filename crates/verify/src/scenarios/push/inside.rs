@@ -151,7 +151,8 @@ async fn ask(
     task: &TaskRef,
     url: &str,
 ) -> Result<Option<String>, CouldNotRun> {
-    let config = PushConfig { task_id: task.id.clone(), url: url.to_owned(), ..PushConfig::default() };
+    let id = Some(stage.fresh("probe"));
+    let config = PushConfig { id, task_id: task.id.clone(), url: url.to_owned(), ..PushConfig::default() };
     let reply = client.call(stage, Operation::CreateTaskPushNotificationConfig(config)).await?;
     Ok(id_of(&reply))
 }
