@@ -51,6 +51,8 @@ struct Sorted {
     called: Vec<(EventRef, String)>,
     /// Taken, and no delivery came where one would have been seen.
     kept_away: Vec<(EventRef, String)>,
+    /// Taken, without TLS.
+    plain: Vec<(EventRef, String)>,
     /// Taken, and nobody could have seen a delivery.
     unseen: Vec<(EventRef, String)>,
     unusable: Vec<Finding>,
@@ -115,6 +117,8 @@ fn sorted(facts: &Facts<'_>, asked: &[Asked<'_, '_>], arrivals: &[Arrival<'_>]) 
             out.unusable.push(unusable);
         } else if asked.answered.reply.error().is_some() {
             out.refused.extend(asked.answered.cite());
+        } else if probe.name == inside::PLAIN.0 {
+            out.plain.extend(at().map(|at| (at, probe.url.clone())));
         } else if (probe.seen || left.complete) && control {
             out.kept_away.extend(at().map(|at| (at, probe.url.clone())));
         } else {
@@ -152,6 +156,9 @@ fn graded(facts: &Facts<'_>, sorted: Sorted, control: &Answered<'_>) -> Vec<Find
         let at = list.iter().map(|(at, _)| at.clone()).collect();
         fail(at, format!("{what}: {}", urls.join(", "))).as_severity(Severity::Warning)
     };
+    if !sorted.plain.is_empty() {
+        out.push(taken(&sorted.plain, "taken without TLS"));
+    }
     if !sorted.kept_away.is_empty() {
         out.push(taken(&sorted.kept_away, "taken and not called"));
     }
@@ -231,12 +238,19 @@ mod tests {
     fn what_is_taken_and_not_called_is_a_warning() {
         let driven = taking("production", |_| true);
         passes(&Inside, &driven);
-        assert_eq!(warnings(&Inside, &driven), [ReasonCode::CallbackAddressUnchecked; 2]);
+        assert_eq!(warnings(&Inside, &driven), [ReasonCode::CallbackAddressUnchecked; 3]);
+    }
+
+    #[test]
+    fn an_address_without_tls_is_a_warning() {
+        let driven = taking("production", |url| url == inside::PLAIN.1);
+        passes(&Inside, &driven);
+        assert_eq!(warnings(&Inside, &driven), [ReasonCode::CallbackAddressUnchecked]);
     }
 
     #[test]
     fn what_is_taken_where_nobody_could_see_a_call_is_not_told() {
-        let driven = taking("production", |url| !url.contains("/inside/"));
+        let driven = taking("production", |url| !url.contains("/inside/") && url != inside::PLAIN.1);
         assert_eq!(driven.verdict(&Inside), (Outcome::Inconclusive, Some(ReasonCode::ObserverMissing)));
     }
 

@@ -51,6 +51,9 @@ pub(crate) const ELSEWHERE: [(&str, &str); 6] = [
     ("file", "file:///etc/hostname"),
 ];
 
+/// An address outside without TLS, asked for where the control's is https.
+pub(crate) const PLAIN: (&str, &str) = ("plain-http", "http://hooks.example.com/callback");
+
 /// How long a delivery is waited for once the task has ended.
 const INSIDE: Duration = Duration::from_secs(1);
 
@@ -100,7 +103,8 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
             ask(&mut client, stage, &task, &address.url).await?;
         }
     }
-    for (name, url) in ELSEWHERE {
+    let https = stage.callbacks().is_some_and(|c| c.https);
+    for (name, url) in ELSEWHERE.into_iter().chain(https.then_some(PLAIN)) {
         stage.mark(PROBE, Some(&format!("{name} {url}")));
         let taken = ask(&mut client, stage, &task, url).await?;
         // where the proxy of an observer stands, nothing gets there
