@@ -14,6 +14,7 @@ use ostiary_tests::{
 use serde_json::{Value, json};
 
 mod bindings;
+mod javascript;
 mod push;
 mod times;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use ostiary_tests::{
-    pair::{FASTA2A, JAVASCRIPT, PYTHON},
+    pair::{FASTA2A, JAVASCRIPT, PYTHON, RUST},
     steady::repeated,
     world::World,
 };
@@ -27,12 +27,17 @@ fn every_honest_agent_gets_the_same_verdicts_each_time() -> Result<()> {
         Ok(text) => text.parse().context("OSTIARY_SOAK_REPEATS is no number")?,
         Err(_) => 10,
     };
-    let agents: [(&str, Start); 6] = [
+    let agents: [(&str, Start); 11] = [
         (PYTHON, World::open),
         ("a2a-sdk (Python) with tokens", World::protected),
         ("a2a-sdk (Python) over all bindings", || World::bindings(&[])),
         (JAVASCRIPT, World::javascript),
         ("@a2a-js/sdk (JavaScript) over all bindings", World::javascript_bindings),
+        (RUST, || World::rust(&[])),
+        ("an agent of messages only", World::messages),
+        ("a slow agent", World::slow),
+        ("a narrow agent", World::narrow),
+        ("an agent of one tenant", World::tenant),
         (FASTA2A, World::fasta2a),
     ];
     for (agent, start) in agents {

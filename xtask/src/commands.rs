@@ -79,7 +79,8 @@ fn forget_pairs() -> Result<()> {
 
 /// Compares the page of promises with what the tests executed, or writes it.
 pub fn promises(bless: bool) -> Result<()> {
-    let mut run = cargo(&["test", "--quiet", "--package", "ostiary-tests", "--test", "it", "the_page_of_promises"]);
+    // the whole workspace, as the tests before it, so that nothing is built with other features
+    let mut run = cargo(&["test", "--quiet", "--workspace", "--test", "it", "the_page_of_promises"]);
     run.args(["--", "--ignored", "--nocapture"]);
     if bless {
         run.env("BLESS", "1");
