@@ -7,6 +7,7 @@ mod fasta2a;
 mod gateways;
 mod hostile;
 mod laboratory;
+mod mcp;
 mod outputs;
 mod own_agent;
 mod postgres;

@@ -3,6 +3,7 @@
 
 pub mod gateway;
 pub mod hostile;
+pub mod mcp;
 pub mod model;
 pub mod pair;
 pub mod program;

@@ -13,6 +13,9 @@ use crate::{
 const PYTHON: &str = "target/targets/python";
 /// Where the JavaScript agent, signer and verifier are installed.
 const JAVASCRIPT: &str = "target/targets/javascript";
+/// Where the MCP servers and clients are installed.
+const MCP_PYTHON: &str = "target/targets/mcp-python";
+const MCP_JAVASCRIPT: &str = "target/targets/mcp-javascript";
 /// Where Envoy is installed, which its package index has as a Python package.
 const ENVOY: &str = "target/targets/envoy";
 /// Where the Rust agent is built.
@@ -29,6 +32,8 @@ pub fn run() -> Result<()> {
     once(ENVOY, "tests/targets/envoy/requirements.lock", install_python)?;
     once(&format!("{EXAMPLES}/python"), "deploy/examples/python/requirements.lock", install_python)?;
     once(JAVASCRIPT, "tests/targets/javascript/package-lock.json", install_javascript)?;
+    once(MCP_PYTHON, "tests/targets/mcp-python/requirements.lock", install_python)?;
+    once(MCP_JAVASCRIPT, "tests/targets/mcp-javascript/package-lock.json", install_javascript)?;
     once(&format!("{EXAMPLES}/typescript"), "deploy/examples/typescript/package-lock.json", install_javascript)?;
     build_rust()
 }

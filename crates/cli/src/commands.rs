@@ -117,7 +117,7 @@ impl Command {
             Self::Sidecar(command) => command.run(console).await,
             Self::Config(command) => command.run(console),
             Self::Card(command) => command.run(console).await,
-            Self::Mcp(command) => command.run(console),
+            Self::Mcp(command) => command.run(console).await,
             Self::Bundle(command) => command.run(console).await,
             Self::Verify(command) => command.run(console).await,
             Self::Judge(command) => command.run(console),

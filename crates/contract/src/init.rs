@@ -41,12 +41,32 @@ pub struct Declared {
     pub card_snapshot: Option<Bytes>,
     /// Answers to `tools/list`: the server's name, and the bytes.
     pub tools: Vec<(String, Bytes)>,
+    /// The servers that were asked for them, by their names.
+    pub servers: BTreeMap<String, LiveServer>,
     /// SHA-256 of what runs.
     pub artifact: Option<Digest>,
     /// Where connections to a declared `host:port` really go.
     pub connect_to: BTreeMap<String, String>,
     /// Certificate authorities of the target, as the environment file is to name them.
     pub trust_roots: Option<String>,
+}
+
+/// A server that was asked for its tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveServer {
+    /// Where it is.
+    pub place: ServerPlace,
+    /// The revision that it was asked by: `2026-07-28`.
+    pub revision: String,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerPlace {
+    /// At this address.
+    Url(String),
+    /// In a process that this command starts.
+    Command(Vec<String>),
 }
 
 /// A drafted bundle, well-formed already.
@@ -172,6 +192,11 @@ impl<'a> Source<'a> {
         let agent_id = declared.agent_id.clone().unwrap_or_else(|| text::slug(from.unwrap_or("agent")));
         ostiary_canon::AgentId::new("any", &agent_id).map_err(|_| InitError::Name(agent_id.clone()))?;
         Ok(Self { declared, agent_id, card, servers })
+    }
+
+    /// The server of that name that was asked itself.
+    fn live(&self, name: &str) -> Option<&LiveServer> {
+        self.declared.servers.iter().find(|(given, _)| text::slug(given) == name).map(|(_, server)| server)
     }
 
     /// Whether anybody may call: the card declares no security.

@@ -52,7 +52,7 @@ fn a_setting_that_this_build_cannot_honour_is_an_error_with_its_line() {
     let problems = codes(WHOLE);
     assert!(problems.iter().all(|(code, _)| *code == Code::SettingUnsupported), "{problems:?}");
     let lines: Vec<u32> = problems.iter().map(|(_, line)| *line).collect();
-    assert_eq!(lines, [9, 20, 21, 23, 24]);
+    assert_eq!(lines, [10, 20, 21, 23, 24]);
 }
 
 #[test]

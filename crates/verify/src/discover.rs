@@ -8,12 +8,14 @@ use ostiary_protocol::a2a::{Binding, Version, codec::SUPPORTED};
 use ostiary_record::{
     ActorId, Axes, Blob, DocumentName, End, Kind, Recording, Route, Source, Tape, TargetId,
     ports::{Carrier, CouldNotRun, Fetched, Limits, Target},
+    view::ExchangeView,
 };
 use serde_json::Value;
 
 use crate::{
     drive::{Ports, Request},
-    mcp::Linted,
+    mcp::{Linted, live::callers},
+    meter::Meter,
     scenario::DISCOVER,
     stage::ANONYMOUS,
 };
@@ -22,6 +24,8 @@ use crate::{
 pub const CARD: &str = "agent-card.json";
 /// The card as callers get it that send no `A2A-Version`, where it was asked for.
 pub const PLAIN_CARD: &str = "agent-card.plain.json";
+/// What the request for the card means.
+const FETCH_CARD: &str = "FetchAgentCard";
 /// Bundle files stand on the discovery tape under this prefix.
 pub const BUNDLE_PREFIX: &str = "bundle/";
 
@@ -83,8 +87,7 @@ impl Discovered {
     /// Why there is no card, with the address asked and what came of it; `None` where there is one, or nobody was asked.
     #[must_use]
     pub fn card_absence(&self) -> Option<String> {
-        let asked =
-            self.recording.exchanges().into_iter().next().filter(|_| self.recording.document(CARD).is_none())?;
+        let asked = self.asked_for_card().filter(|_| self.recording.document(CARD).is_none())?;
         let Route::Http { path: url, .. } = asked.route else { return None };
         let came = match (asked.status(), asked.ended.map(|(how, _)| how)) {
             (_, Some(End::NoConnection { why } | End::PeerReset { why })) => why.clone(),
@@ -95,11 +98,15 @@ impl Discovered {
         Some(if came.contains(url.as_str()) { came } else { format!("{url}: {came}") })
     }
 
+    /// The first request for the card; MCP servers are asked on the same tape.
+    fn asked_for_card(&self) -> Option<ExchangeView<'_>> {
+        self.recording.exchanges().into_iter().find(|x| x.intent.is_some_and(|intent| intent.0 == FETCH_CARD))
+    }
+
     /// Why the candidate could not be reached at all: no connection for its card, so that nothing was verified.
     #[must_use]
     pub fn unreachable(&self) -> Option<String> {
-        let exchanges = self.recording.exchanges();
-        let first = exchanges.first()?;
+        let first = self.asked_for_card()?;
         let reached = first.status().is_some() || !matches!(first.ended, Some((End::NoConnection { .. }, _)));
         if reached { None } else { self.card_absence() }
     }
@@ -141,7 +148,7 @@ pub(crate) struct Seen {
 
 /// Puts the declarations on a tape: the bundle's files, and the card as the candidate serves it now. Without an address
 /// the bundle's own card stands for it.
-pub(crate) async fn discover(ports: &Ports, request: &Request<'_>) -> (Recording, Seen) {
+pub(crate) async fn discover(ports: &Ports, request: &Request<'_>, meter: &Meter) -> (Recording, Seen) {
     let tape = Tape::new(Arc::clone(&ports.clock));
     for (path, bytes) in &request.bundle.files {
         document(&tape, &format!("{BUNDLE_PREFIX}{path}"), bytes.clone());
@@ -155,6 +162,7 @@ pub(crate) async fn discover(ports: &Ports, request: &Request<'_>) -> (Recording
             }
         }
     }
+    callers::look(ports, request, meter, &tape).await;
     (Recording { scenario: DISCOVER.into(), axes: Axes::default(), seed: request.seed, events: tape.events() }, seen)
 }
 
@@ -210,7 +218,7 @@ async fn get_card(ports: &Ports, url: &str, headers: &[(String, String)], tape: 
             route: Route::Http { method: "GET".to_owned(), path: url.to_owned() },
             headers: headers.iter().map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect(),
             bytes: Blob::default(),
-            intent: Some("FetchAgentCard".into()),
+            intent: Some(FETCH_CARD.into()),
         },
     );
     match ports.fetch.get(url, headers, Limits::default()).await {

@@ -16,6 +16,7 @@ use ostiary_record::{
 
 use crate::{
     discover::{Discovered, discover},
+    mcp::live::Endpoint,
     meter::Meter,
     plan::{Plan, PlanInput, Step, plan},
     registry::Harness,
@@ -56,6 +57,8 @@ pub struct Request<'a> {
     pub bundle: &'a Bundle,
     /// Where the candidate serves its card; `None` = the bundle's card is judged, nothing is called.
     pub card_url: Option<&'a str>,
+    /// The MCP servers of the candidate.
+    pub mcp: Vec<Endpoint>,
     /// The environment, as far as judging needs it.
     pub environment: EnvironmentFacts,
     /// The gate asked for; `None` = static to security.
@@ -91,7 +94,8 @@ pub struct Allowance {
 
 /// Discovers, plans and drives. Always gives a run: what could not be done is in it, with its reason.
 pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink: &dyn RunSink) -> Run {
-    let (recording, seen) = discover(ports, request).await;
+    let meter = Meter::new(request.allowance, ports.clock.now());
+    let (recording, seen) = discover(ports, request, &meter).await;
     let discovered = Discovered::read(recording);
     let environment = EnvironmentFacts {
         endpoint: seen.endpoint.or_else(|| request.environment.endpoint.clone()),
@@ -113,7 +117,6 @@ pub async fn drive(harness: &Harness, request: &Request<'_>, ports: &Ports, sink
     }
     let scenarios = u32::try_from(plan.steps.len()).unwrap_or(u32::MAX);
     sink.emit(&RunEvent::Planned { scenarios, checks: plan.checks });
-    let meter = Meter::new(request.allowance, ports.clock.now());
     let driver =
         Driver { harness, request, ports, sink, discovered: &discovered, environment: &environment, meter: &meter };
     let mut run = Run {

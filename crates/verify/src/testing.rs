@@ -147,6 +147,7 @@ impl World {
         let request = Request {
             bundle: &bundle,
             card_url: Some(CARD_URL),
+            mcp: Vec::new(),
             environment: self.environment.clone(),
             gate: None,
             only: Vec::new(),

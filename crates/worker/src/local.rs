@@ -18,6 +18,7 @@ use ostiary_verify::{Harness, JudgeOptions, Request, drive, judge};
 
 pub use identity::{DEFAULT_AUDIENCE, DEFAULT_ISSUER, signer};
 pub use job::JobRunner;
+pub use servers::started;
 pub use surroundings::Surroundings;
 
 mod callbacks;
@@ -26,6 +27,7 @@ mod detour;
 mod identity;
 mod job;
 mod observers;
+mod servers;
 mod states;
 mod surroundings;
 
@@ -179,6 +181,7 @@ impl LocalRun<'_> {
         let request = Request {
             bundle: self.bundle,
             card_url: surroundings.card_url.as_deref(),
+            mcp: surroundings.mcp,
             environment: surroundings.facts,
             gate: self.gate,
             only: self.only.clone(),

@@ -6,22 +6,30 @@ use clap::Args;
 use ostiary_canon::Digest;
 use ostiary_contract::{
     Bundle,
-    init::{Decision, Declared, Draft, draft},
+    init::{Decision, Declared, Draft, LiveServer, ServerPlace, draft},
 };
+use ostiary_protocol::mcp::Revision;
+use ostiary_verify::mcp::live::EraView;
 use serde_json::json;
 
-use super::card::{Reach, Snapshot};
+use super::{
+    card::Snapshot,
+    mcp::{Ask, Taken},
+};
 use crate::{api::read, console::Console, error::CliError, exit::Exit, local};
 
 /// Drafts a complete bundle, and an environment beside it, from a card, tool snapshots and an artifact
 #[derive(Args, Debug)]
 pub(crate) struct BundleInit {
     /// The agent card: an address, or a file
-    #[arg(long, value_name = "URL|FILE", required_unless_present = "mcp")]
+    #[arg(long, value_name = "URL|FILE", required_unless_present_any = ["mcp", "mcp_command"])]
     card: Option<String>,
-    /// An answer to `tools/list`, kept as a file; the server is named by the file
-    #[arg(long, value_name = "FILE")]
-    mcp: Vec<PathBuf>,
+    /// An MCP server that is asked for its tools, or its answer to `tools/list` in a file that has the server's name
+    #[arg(long, value_name = "URL|FILE")]
+    mcp: Vec<String>,
+    /// The revision that servers are asked by; without it, the newest that each speaks
+    #[arg(long, value_name = "REVISION")]
+    mcp_protocol: Option<Revision>,
     /// What runs: a file that is digested, or its `sha256:…`
     #[arg(long, value_name = "FILE|DIGEST")]
     artifact: Option<String>,
@@ -32,14 +40,17 @@ pub(crate) struct BundleInit {
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    reach: Reach,
+    ask: Ask,
+    /// The command that starts an MCP server on stdio; everything behind it belongs to it
+    #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true)]
+    mcp_command: Option<Vec<String>>,
 }
 
 // === impl BundleInit ===
 
 impl BundleInit {
     pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
-        let drafted = draft(&self.declared().await?).map_err(|e| {
+        let drafted = draft(&self.declared(&console).await?).map_err(|e| {
             CliError::because("no bundle can be drafted", &e)
                 .hint("see what is wrong with `ostiary card lint`, or `ostiary mcp lint` for a snapshot")
         })?;
@@ -56,18 +67,18 @@ impl BundleInit {
         say(console, &drafted, &out, &environment)
     }
 
-    async fn declared(&self) -> Result<Declared, CliError> {
-        let trust_roots = self.reach.trust_roots.as_deref().map(absolute).transpose()?;
+    async fn declared(&self, console: &Console) -> Result<Declared, CliError> {
+        let trust_roots = self.ask.reach.trust_roots.as_deref().map(absolute).transpose()?;
         let mut declared = Declared {
             agent_id: self.agent_id.clone(),
             artifact: self.artifact.as_deref().map(artifact).transpose()?,
-            connect_to: self.reach.connect_to.iter().cloned().collect(),
+            connect_to: self.ask.reach.connect_to.iter().cloned().collect(),
             trust_roots,
             ..Declared::default()
         };
         match &self.card {
             Some(url) if url.contains("://") => {
-                let fetched = self.reach.fetch(url).await?;
+                let fetched = self.ask.reach.fetch(url).await?;
                 let snapshot = serde_json::to_string_pretty(&Snapshot::of(&fetched)?);
                 declared.card_snapshot = Some(snapshot.expect("a snapshot is plain data").into());
                 declared.card = Some(fetched.body);
@@ -76,12 +87,34 @@ impl BundleInit {
             Some(file) => declared.card = Some(read(Path::new(file))?.into()),
             None => {}
         }
-        for path in &self.mcp {
+        for given in &self.mcp {
+            if given.contains("://") {
+                self.live(console, ServerPlace::Url(given.clone()), &mut declared).await?;
+                continue;
+            }
+            let path = Path::new(given);
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let server = name.split('.').next().unwrap_or_default().to_owned();
             declared.tools.push((server, read(path)?.into()));
         }
+        if let Some(command) = &self.mcp_command {
+            self.live(console, ServerPlace::Command(command.clone()), &mut declared).await?;
+        }
         Ok(declared)
+    }
+
+    /// Asks a server; it goes by the name that it gives itself, which is a proposal like all of a draft.
+    async fn live(&self, console: &Console, place: ServerPlace, declared: &mut Declared) -> Result<(), CliError> {
+        let seen = self.ask.look(console, "server", &place).await?;
+        let taken = Taken::of(seen, self.mcp_protocol)?;
+        let era = taken.seen.view.eras().into_iter().find(|era| era.spoken() == Some(taken.revision));
+        let info = era.and_then(EraView::handshake).and_then(|handshake| handshake.server_info);
+        let called = info.as_ref().and_then(|info| info["name"].as_str()).unwrap_or("server");
+        let name = called.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("server").to_owned();
+        let text = serde_json::to_string_pretty(&taken.list).expect("a list is plain data");
+        declared.tools.push((name.clone(), text.into()));
+        declared.servers.insert(name, LiveServer { place, revision: taken.revision.to_string() });
+        Ok(())
     }
 }
 

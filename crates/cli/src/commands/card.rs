@@ -145,7 +145,7 @@ impl Reach {
         (fetched.status == 200).then_some(fetched.body)
     }
 
-    fn settings(&self) -> Result<Settings, CliError> {
+    pub(crate) fn settings(&self) -> Result<Settings, CliError> {
         let guard = AddressGuard::public_only();
         Ok(Settings {
             connect_to: self.connect_to.iter().cloned().collect(),

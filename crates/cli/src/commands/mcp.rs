@@ -1,4 +1,4 @@
-//! Work on snapshots of MCP servers.
+//! Work on MCP servers and snapshots of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,10 +20,16 @@ use crate::{
     system,
 };
 
-/// Work on snapshots of MCP servers
+mod server;
+mod snapshot;
+
+pub(super) use server::{Ask, Taken};
+
+/// Work on MCP servers and snapshots of them
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mcp {
     Lint(Lint),
+    Snapshot(snapshot::Snapshot),
 }
 
 /// Judges answers to tools/list without their servers; each tool by itself
@@ -40,9 +46,10 @@ pub(crate) struct Lint {
 // === impl Mcp ===
 
 impl Mcp {
-    pub(crate) fn run(self, console: Console) -> Result<Exit, CliError> {
+    pub(crate) async fn run(self, console: Console) -> Result<Exit, CliError> {
         match self {
             Self::Lint(command) => command.run(console),
+            Self::Snapshot(command) => command.run(console).await,
         }
     }
 }
@@ -65,7 +72,7 @@ impl Lint {
             if !shown.contains("://") {
                 return error;
             }
-            error.hint("give files: keep a server's answer to `tools/list` in one; servers are not called here")
+            error.hint("give files: take a snapshot of the server with `ostiary mcp snapshot --url` first")
         })?);
         let linted = lint(&bytes, self.protocol);
         if console.human() {

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, net::SocketAddr};
 
-use super::{Dependency, Environment, Fault, Identity, McpServer, Subject};
+use super::{Dependency, Environment, Fault, Identity, McpServer, Sandbox, Subject};
 use crate::{
     decode::{Cx, Located},
     problem::{Code, Position},
@@ -27,6 +27,12 @@ impl Environment {
         self.check_budget(node, cx);
         for (server, n) in self.mcp.iter().zip(items(node, "mcp")) {
             server.check(n.at, cx);
+        }
+        for (n, server) in self.mcp.iter().enumerate() {
+            if self.mcp.iter().take(n).any(|other| other.server.value == server.server.value) {
+                let message = format!("the server `{}` stands twice", clip(&server.server));
+                cx.problem(server.server.at, Code::InvalidValue, message);
+            }
         }
         for (name, subject) in &self.subjects {
             let at = member(node, "subjects").and_then(|s| s.get(name)).map_or(node.at, |n| n.at);
@@ -123,10 +129,10 @@ impl Environment {
         if !matches!(self.identity, Identity::Harness(_)) {
             unsupported(at("identity"), "an identity other than `issuer: harness`");
         }
-        if self.mcp.iter().any(|m| m.command.is_some() || m.sandbox.is_some()) {
-            unsupported(at("mcp"), "an MCP server on stdio");
-        } else if !self.mcp.is_empty() {
-            unsupported(at("mcp"), "an MCP server");
+        for (server, n) in self.mcp.iter().zip(items(node, "mcp")) {
+            if server.sandbox == Some(Sandbox::Overlay) {
+                unsupported(n.at, "`sandbox: overlay`");
+            }
         }
         for observer in self.observers.iter().filter(|o| o.kind() != "egress") {
             unsupported(observer.at, &format!("the observer `{}`", observer.kind()));
@@ -185,6 +191,11 @@ impl McpServer {
         if self.url.is_some() == self.command.is_some() {
             let message = "an MCP server has a `url` or a `command`, not both and not neither";
             cx.problem(at, Code::InvalidValue, message);
+        }
+        let name = &self.server;
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
+            let message = format!("`{}` is no name of a server", clip(name));
+            cx.problem_with_hint(name.at, Code::InvalidValue, message, "use letters, digits, `.`, `_` and `-`");
         }
         if self.command.as_ref().is_some_and(Vec::is_empty) {
             cx.problem(at, Code::InvalidValue, "`command` names no program");

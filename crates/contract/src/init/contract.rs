@@ -1,6 +1,6 @@
 //! `contract.yaml`: what is under contract, and where its parts lie.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use ostiary_protocol::a2a::Card;
 
@@ -51,9 +51,20 @@ fn protocol(source: &Source<'_>, out: &mut String) {
         let _ = writeln!(out, "    a2a: {}{told}", scalar(version));
     }
     if !source.servers.is_empty() {
-        let _ = writeln!(out, "    mcp: \"{MCP_REVISION}\" {MARK}the revision that your server negotiates");
+        let _ = writeln!(out, "    mcp: {}", revision(source));
     }
     out.push_str("    json_schema: \"2020-12\"\n");
+}
+
+/// The one revision that all servers were asked by; a file does not say it, and servers may differ.
+fn revision(source: &Source<'_>) -> String {
+    let asked = |server: &super::Server| Some(source.live(&server.name)?.revision.as_str());
+    let known: BTreeSet<Option<&str>> = source.servers.iter().map(asked).collect();
+    match known.first().copied().flatten() {
+        Some(revision) if known.len() == 1 => format!("\"{revision}\""),
+        Some(revision) => format!("\"{revision}\" {MARK}your servers were not all asked by one revision"),
+        None => format!("\"{MCP_REVISION}\" {MARK}the revision that your server negotiates"),
+    }
 }
 
 fn producer(source: &Source<'_>, out: &mut String) {

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{MARK, Source, text::scalar};
+use super::{MARK, ServerPlace, Source, text::scalar};
 
 pub(super) fn text(source: &Source<'_>) -> String {
     let (url, guessed) = card_url(source);
-    let plain = url.starts_with("http://");
+    let of_server = |place: &ServerPlace| matches!(place, ServerPlace::Url(url) if url.starts_with("http://"));
+    let plain = (source.card.is_some() && url.starts_with("http://"))
+        || source.declared.servers.values().any(|server| of_server(&server.place));
     let name = scalar(&source.agent_id);
     let mut out = format!(
         "# Where and how the bundle beside this file is verified. No part of the bundle; secrets stand here by reference only.\n\
@@ -40,10 +42,34 @@ pub(super) fn text(source: &Source<'_>) -> String {
     }
     let what = "calls may make the agent write; name only what is harmless here";
     let _ = writeln!(out, "  cleared_effects: [read, write] {MARK}{what}");
-    for server in &source.servers {
-        let _ = writeln!(out, "  {MARK}`mcp`, where the server {} runs, once servers are called", scalar(&server.name));
-    }
+    servers(source, &mut out);
     out
+}
+
+fn servers(source: &Source<'_>, out: &mut String) {
+    let live = |name: &str| source.live(name).map(|server| &server.place);
+    if source.servers.iter().any(|server| live(&server.name).is_some()) {
+        out.push_str("  mcp:\n");
+    }
+    for server in &source.servers {
+        let name = scalar(&server.name);
+        match live(&server.name) {
+            Some(ServerPlace::Url(url)) => {
+                let _ = writeln!(out, "    - {{ server: {name}, url: {} }}", serde_json::json!(url));
+            }
+            Some(ServerPlace::Command(command)) => {
+                let _ = writeln!(out, "    - {{ server: {name}, command: {} }}", serde_json::json!(command));
+            }
+            None => {}
+        }
+    }
+    for server in source.servers.iter().filter(|server| live(&server.name).is_none()) {
+        let _ = writeln!(
+            out,
+            "  {MARK}`mcp`, where the server {} runs: its `url`, or the `command` that starts it",
+            scalar(&server.name)
+        );
+    }
 }
 
 fn subjects(out: &mut String) {

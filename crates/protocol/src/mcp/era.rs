@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Revision,
-    reply::Answer,
+    reply::{Answer, Reply},
     result::{Handshake, ResultType},
 };
 
@@ -32,7 +32,12 @@ pub enum Opening {
         /// What it answered.
         why: String,
     },
-    /// Nothing was said at all: whether it speaks the era cannot be told.
+    /// Nobody may speak with it as this caller: HTTP 401 or 403 came before the protocol.
+    Denied {
+        /// The status.
+        status: u16,
+    },
+    /// Nothing was said at all, or only to come again: whether it speaks the era cannot be told.
     Silent {
         /// What came of asking.
         why: String,
@@ -41,8 +46,11 @@ pub enum Opening {
 
 /// What the answer to `server/discover` shows.
 #[must_use]
-pub fn discovered(answer: &Answer) -> Opening {
-    match answer {
+pub fn discovered(reply: &Reply) -> Opening {
+    if let Some(opening) = before_protocol(reply) {
+        return opening;
+    }
+    match &reply.answer {
         Answer::Result(result) => {
             let handshake = Box::new(Handshake::of(result, Revision::V2026_07_28));
             let typed = ResultType::of(result) != ResultType::Absent;
@@ -60,8 +68,11 @@ pub fn discovered(answer: &Answer) -> Opening {
 
 /// What the answer to `initialize` shows; the server may settle on another revision than was offered.
 #[must_use]
-pub fn initialized(answer: &Answer) -> Opening {
-    match answer {
+pub fn initialized(reply: &Reply) -> Opening {
+    if let Some(opening) = before_protocol(reply) {
+        return opening;
+    }
+    match &reply.answer {
         Answer::Result(result) => {
             let named = result.get("protocolVersion").and_then(Value::as_str);
             match named.map(str::parse::<Revision>) {
@@ -75,6 +86,16 @@ pub fn initialized(answer: &Answer) -> Opening {
         }
         Answer::Nothing(why) => Opening::Silent { why: why.clone() },
         other => Opening::Refuses { why: other.describe() },
+    }
+}
+
+/// What a status says before any message is read: a gateway may answer in the server's place.
+fn before_protocol(reply: &Reply) -> Option<Opening> {
+    match (reply.status?, &reply.answer) {
+        (status @ (401 | 403), _) => Some(Opening::Denied { status }),
+        (status @ (429 | 502..=504), _) => Some(Opening::Silent { why: format!("HTTP {status}") }),
+        (400.., Answer::Nothing(why)) => Some(Opening::Refuses { why: why.clone() }),
+        _ => None,
     }
 }
 
@@ -94,21 +115,33 @@ mod tests {
 
     use super::{super::error::RpcError, *};
 
-    fn error(code: i64, data: Value) -> Answer {
-        Answer::Error(RpcError::of(&json!({"code": code, "message": "x", "data": data})))
+    fn reply(answer: Answer) -> Reply {
+        Reply { status: None, items: Vec::new(), answer, last_event: None }
     }
 
-    fn stateless_by(answer: &Answer) -> bool {
-        matches!(discovered(answer), Opening::Speaks { revision: Revision::V2026_07_28, .. })
+    fn result(value: Value) -> Reply {
+        reply(Answer::Result(value))
+    }
+
+    fn error(code: i64, data: Value) -> Reply {
+        reply(Answer::Error(RpcError::of(&json!({"code": code, "message": "x", "data": data}))))
+    }
+
+    fn nothing(status: Option<u16>) -> Reply {
+        Reply { status, ..reply(Answer::Nothing("x".to_owned())) }
+    }
+
+    fn stateless_by(reply: &Reply) -> bool {
+        matches!(discovered(reply), Opening::Speaks { revision: Revision::V2026_07_28, .. })
     }
 
     #[test]
     fn only_an_answer_of_the_era_shows_it() {
         let listed =
             json!({"resultType": "complete", "supportedVersions": ["2025-11-25", "2026-07-28"], "capabilities": {}});
-        assert!(stateless_by(&Answer::Result(listed)));
+        assert!(stateless_by(&result(listed)));
         assert!(stateless_by(&error(-32021, json!({"requiredCapabilities": {}}))));
-        assert!(!stateless_by(&Answer::Result(json!({"tools": []}))), "it answers whatever it is asked");
+        assert!(!stateless_by(&result(json!({"tools": []}))), "it answers whatever it is asked");
         assert!(!stateless_by(&error(-32601, Value::Null)));
         assert!(!stateless_by(&error(-32000, Value::Null)));
     }
@@ -117,19 +150,22 @@ mod tests {
     fn a_version_of_the_future_is_not_taken_for_ours() {
         let future = error(-32022, json!({"supported": ["2099-01-01"], "requested": "2026-07-28"}));
         assert_eq!(discovered(&future), Opening::Unknown { versions: vec!["2099-01-01".to_owned()] });
-        let old = Answer::Result(json!({"protocolVersion": "2024-11-05"}));
+        let old = result(json!({"protocolVersion": "2024-11-05"}));
         assert_eq!(initialized(&old), Opening::Unknown { versions: vec!["2024-11-05".to_owned()] });
     }
 
     #[test]
     fn silence_is_not_refusal() {
-        assert!(matches!(discovered(&Answer::Nothing("x".to_owned())), Opening::Silent { .. }));
+        assert!(matches!(discovered(&nothing(None)), Opening::Silent { .. }));
         assert!(matches!(initialized(&error(-32601, Value::Null)), Opening::Refuses { .. }));
+        assert!(matches!(discovered(&nothing(Some(404))), Opening::Refuses { .. }), "an empty page is one");
+        assert!(matches!(discovered(&nothing(Some(503))), Opening::Silent { .. }), "come again");
+        assert_eq!(discovered(&nothing(Some(401))), Opening::Denied { status: 401 });
     }
 
     #[test]
     fn a_server_may_settle_on_an_older_revision() {
-        let answer = Answer::Result(json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
+        let answer = result(json!({"protocolVersion": "2025-06-18", "capabilities": {}}));
         assert!(matches!(initialized(&answer), Opening::Speaks { revision: Revision::V2025_06_18, .. }));
     }
 }

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use super::error::RpcError;
 
+/// How a message is read: a page of ten thousand tools has several hundred thousand values.
+const LIMITS: Limits = Limits::WIRE.with_values(1_000_000);
+
 /// What a server said in one text: a body, the data of an event, a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
@@ -73,7 +76,7 @@ impl Message {
     /// Reads one text.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Self {
-        match parse_strict(bytes, Limits::WIRE) {
+        match parse_strict(bytes, LIMITS) {
             Ok(value) => Self::of(value),
             // what serde reads is JSON, and breaks a rule that two readers could understand differently
             Err(error) if serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() => {

@@ -183,7 +183,9 @@ fn answer(id: Option<&Value>, heard: Heard<'_>, items: &[Item]) -> Answer {
         Message::Malformed { why } | Message::Noise { why } => Some(why.clone()),
         _ => None,
     });
-    match (wrong, heard.status) {
+    // what was cut off, by them or by a bound of ours, is no answer however it reads
+    let cut = heard.end.is_some_and(|end| *end != End::Complete);
+    match (wrong.filter(|_| !cut), heard.status) {
         (Some(why), Some(status)) => Answer::Malformed(format!("HTTP {status}, {why}")),
         (Some(why), None) => Answer::Malformed(why),
         (None, Some(status)) if id.is_none() && (200..300).contains(&status) => Answer::Accepted,
@@ -263,6 +265,9 @@ mod tests {
         assert!(matches!(&page, Answer::Malformed(why) if why.starts_with("HTTP 502")), "{page:?}");
         let cut = Heard { status: Some(200), content_type: Some("text/event-stream"), end: Some(&End::Deadline) };
         assert_eq!(read(cut, &[]).answer.describe(), "no answer: HTTP 200, nothing came within the time");
+        let bound = End::Limit { which: "frame_bytes".to_owned() };
+        let cut = Heard { status: Some(200), content_type: Some("application/json"), end: Some(&bound) };
+        assert_eq!(read(cut, &[&OK[..9]]).answer.describe(), "no answer: HTTP 200, the bound `frame_bytes` was hit");
     }
 
     #[test]

@@ -145,6 +145,12 @@ catalogue! {
     ToolListIncomplete = "TOOL_LIST_INCOMPLETE", DECLARATION, Never,
         "The snapshot is the first page of a longer list, or more than a list may hold, so it shows not all tools.",
         "Follow nextCursor to the end and save all tools as one list.";
+    ToolListChanged = "TOOL_LIST_CHANGED", DECLARATION, Never,
+        "The tools that a server gives now are not those of the bundle's snapshot for the same client, authorization and tenant.",
+        "Review the change and take a new snapshot into a new version of the contract, or roll the server back.";
+    McpRevisionNotSpoken = "MCP_REVISION_NOT_SPOKEN", DECLARATION, Never,
+        "An MCP server does not speak the revision that the contract pins, or none that we know.",
+        "Pin the revision that the server speaks, or run a server that speaks the pinned one.";
     ToolNameDuplicate = "TOOL_NAME_DUPLICATE", DECLARATION, Never,
         "Two tools of one list share a name, so nobody can tell which one is called.",
         "Give each tool a name of its own.";

@@ -34,7 +34,7 @@ impl Alone {
     /// Never in a build whose tests pass: what stands in for the contract is a good bundle.
     pub fn new(revision: Option<Revision>, clock: Arc<dyn Monotonic>) -> Result<Self, Problems> {
         let harness = Harness::standard();
-        let specs = super::checks();
+        let specs = super::check::checks();
         let only = specs.iter().map(|c| c.spec().id.to_owned()).collect();
         let layers = Some([Layer::Declaration].into());
         let options = JudgeOptions { layers, only, ..JudgeOptions::default() };

@@ -1,10 +1,15 @@
-//! The checks of tool snapshots: one an aspect, all over the same lint, which is made once a judgement.
+//! The checks of tool lists, of the bundle's and of live ones: one an aspect, all over the same lint, which is made once a
+//! judgement.
 
 use ostiary_contract::{Bundle, file::tools::ToolSnapshot};
 use ostiary_protocol::mcp::Revision;
 use ostiary_record::{EventRef, Finding, Gate, Layer, ReasonCode, Severity};
 
-use super::lint::{Aspect, Issue, Lint};
+use super::{
+    Held,
+    lint::{Aspect, Issue, Lint},
+    live::View,
+};
 use crate::{
     check::{Check, CheckSpec, Input, Reads},
     discover::BUNDLE_PREFIX,
@@ -141,28 +146,56 @@ impl Check for ToolCheck {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let snapshots = &facts.bundle().tools;
-        if snapshots.is_empty() {
+        let lists = lists(facts);
+        if lists.is_empty() {
             return vec![facts.not_applicable("contract.yaml", "/contract_bundle/declarations/mcp_tools")];
         }
-        snapshots.iter().flat_map(|snapshot| self.judge_one(facts, snapshot)).collect()
+        lists.iter().flat_map(|list| self.judge_one(facts, list)).collect()
     }
 }
 
+/// A list of tools that is judged: a snapshot of the bundle, or what a server says now.
+struct Listed {
+    /// Its name in findings.
+    path: String,
+    /// Its name on the discovery tape.
+    document: String,
+    /// The revision to judge it by; `None` = the one that it shows.
+    revision: Option<Revision>,
+    live: bool,
+}
+
+/// The bundle's snapshots by the revision that the contract pins, and live lists by the one that was spoken (P-05).
+fn lists(facts: &Facts<'_>) -> Vec<Listed> {
+    let pin = pinned(facts.bundle());
+    let snapshot = |s: &ToolSnapshot| {
+        let document = format!("{BUNDLE_PREFIX}{}", s.path);
+        Listed { path: s.path.clone(), document, revision: pin, live: false }
+    };
+    let mut out: Vec<Listed> = facts.bundle().tools.iter().map(snapshot).collect();
+    for (view, _) in View::all(&facts.discovered().recording) {
+        for era in view.eras() {
+            let (Some(list), Some(revision)) = (&era.list, era.spoken()) else { continue };
+            let document = list.document.clone();
+            out.push(Listed { path: document.clone(), document, revision: Some(revision), live: true });
+        }
+    }
+    out
+}
+
 impl ToolCheck {
-    fn judge_one(&self, facts: &Facts<'_>, snapshot: &ToolSnapshot) -> Vec<Finding> {
-        let path = snapshot.path.as_str();
-        let name = format!("{BUNDLE_PREFIX}{path}");
+    fn judge_one(&self, facts: &Facts<'_>, list: &Listed) -> Vec<Finding> {
+        let path = list.path.as_str();
         let lints = facts.discovered().tool_lints(|recording| {
-            let documents = facts.bundle().tools.iter().filter_map(|s| {
-                let (blob, _) = recording.document(&format!("{BUNDLE_PREFIX}{}", s.path))?;
-                Some((s.path.as_str(), blob.as_bytes()))
+            let documents = lists(facts).into_iter().filter_map(|Listed { path, document, revision, live }| {
+                let (blob, _) = recording.document(&document)?;
+                Some(Held { path, bytes: blob.as_bytes(), revision, live })
             });
-            super::lint_all(documents, pinned(facts.bundle()))
+            super::lint_all(documents)
         });
-        let (Some(lint), Some((_, at))) = (lints.get(path), facts.document(&name)) else {
-            let remedy = "the snapshot is not among the declarations of this run";
-            return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, name, remedy)];
+        let (Some(lint), Some((_, at))) = (lints.get(path), facts.document(&list.document)) else {
+            let remedy = "the list is not among the declarations of this run";
+            return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, &list.document, remedy)];
         };
         self.findings(facts, path, lint, &at)
     }
@@ -185,7 +218,7 @@ impl ToolCheck {
 }
 
 /// The revision that the contract pins; `None` = the one that each snapshot shows.
-fn pinned(bundle: &Bundle) -> Option<Revision> {
+pub(super) fn pinned(bundle: &Bundle) -> Option<Revision> {
     bundle.contract.protocol.mcp.as_ref().and_then(|pin| pin.value.parse().ok())
 }
 

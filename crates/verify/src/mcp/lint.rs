@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ostiary_canon::json::{Integers, Limits, parse_strict};
-use ostiary_protocol::mcp::{Declared, HintKind, Revision, Snapshot, Tool, recognise};
+use ostiary_protocol::mcp::{Declared, Form, HintKind, Revision, Snapshot, Tool, recognise};
 use ostiary_record::{Outcome, ReasonCode, Severity};
 use serde::Serialize;
 
@@ -109,14 +109,30 @@ pub(super) struct Sink {
     counts: BTreeMap<Aspect, usize>,
 }
 
+/// A list that is to be linted.
+pub(crate) struct Held<'a> {
+    /// Its name in findings.
+    pub(crate) path: String,
+    /// Its bytes.
+    pub(crate) bytes: &'a [u8],
+    /// The revision to judge it by; `None` = the one that it shows.
+    pub(crate) revision: Option<Revision>,
+    /// Whether it is just what a server said: files are often trimmed.
+    pub(crate) live: bool,
+}
+
 /// Lints documents once for all checks.
-pub(crate) fn lint_all<'a>(documents: impl Iterator<Item = (&'a str, &'a [u8])>, revision: Option<Revision>) -> Linted {
-    documents.map(|(path, bytes)| (path.to_owned(), lint(bytes, revision))).collect()
+pub(crate) fn lint_all<'a>(documents: impl Iterator<Item = Held<'a>>) -> Linted {
+    documents.map(|held| (held.path, lint_one(held.bytes, held.revision, held.live))).collect()
 }
 
 /// Lints one document by a revision; `None` = the one that the document shows.
 #[must_use]
 pub fn lint(bytes: &[u8], revision: Option<Revision>) -> Lint {
+    lint_one(bytes, revision, false)
+}
+
+fn lint_one(bytes: &[u8], revision: Option<Revision>, live: bool) -> Lint {
     let fallback = revision.unwrap_or(Revision::V2026_07_28);
     let value = match parse_strict(bytes, LIMITS) {
         Ok(value) => value,
@@ -124,14 +140,14 @@ pub fn lint(bytes: &[u8], revision: Option<Revision>) -> Lint {
     };
     match recognise(&value) {
         Err(other) => Lint::refused(other.as_str(), fallback, list::not_recognized(other)),
-        Ok(snapshot) => judge(&snapshot, revision.unwrap_or_else(|| snapshot.shown_revision())),
+        Ok(snapshot) => judge(&snapshot, revision.unwrap_or_else(|| snapshot.shown_revision()), live),
     }
 }
 
-fn judge(snapshot: &Snapshot<'_>, revision: Revision) -> Lint {
+fn judge(snapshot: &Snapshot<'_>, revision: Revision, live: bool) -> Lint {
     let mut sink =
         Sink { revision, patterns: Patterns::default(), issues: Vec::new(), tool: None, counts: BTreeMap::new() };
-    list::judge(snapshot, &mut sink);
+    list::judge(snapshot, live || snapshot.form == Form::Envelope, &mut sink);
     let mut tools = Vec::with_capacity(snapshot.tools.len());
     let duplicates = list::duplicates(snapshot);
     for (n, tool) in snapshot.tools.iter().enumerate() {

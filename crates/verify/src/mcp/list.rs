@@ -48,9 +48,10 @@ fn refusal(reason: ReasonCode, detail: &'static str, expected: &str, observed: S
     }
 }
 
-pub(super) fn judge(snapshot: &Snapshot<'_>, sink: &mut Sink) {
+/// Judges the list; `answered` = it is just what a server said.
+pub(super) fn judge(snapshot: &Snapshot<'_>, answered: bool, sink: &mut Sink) {
     cursor(snapshot, sink);
-    result(snapshot, sink);
+    result(snapshot, answered, sink);
     match snapshot.form {
         Form::Bare => {
             sink.note((Aspect::List, "bare_list"), "", "a bare list: whether these are all tools cannot be seen");
@@ -85,14 +86,14 @@ fn cursor(snapshot: &Snapshot<'_>, sink: &mut Sink) {
 }
 
 /// The members of the result. Files are often trimmed, so that only an answer as it came is held to it.
-fn result(snapshot: &Snapshot<'_>, sink: &mut Sink) {
+fn result(snapshot: &Snapshot<'_>, answered: bool, sink: &mut Sink) {
     if !sink.revision.is_stateless() || snapshot.result.is_none() {
         return;
     }
     for Rule { member: name, fits, expected } in RESULT {
         let pointer = snapshot.result_pointer(name);
         match snapshot.result_member(name) {
-            None if snapshot.form == Form::Envelope => {
+            None if answered => {
                 let what = (Aspect::List, ReasonCode::ToolFieldMissing, "result_member_missing");
                 sink.warn(what, pointer, format!("`{name}`, which 2026-07-28 requires"), "nothing");
             }

@@ -258,6 +258,7 @@ pub fn environment() -> EnvironmentFacts {
 
 pub fn request(bundle: &Bundle) -> Request<'_> {
     Request {
+        mcp: Vec::new(),
         bundle,
         card_url: Some("https://agent.example.test/.well-known/agent-card.json"),
         environment: environment(),

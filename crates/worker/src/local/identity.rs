@@ -112,7 +112,7 @@ fn subject_of(name: &str, subject: &Subject) -> Result<LabSubject, EnvironmentEr
 
 /// The value of a variable that an operator's environment names.
 #[expect(clippy::disallowed_methods, reason = "a reference that the environment names, the one way secrets come in")]
-fn variable(name: &str, by: &str) -> Result<String, EnvironmentError> {
+pub(super) fn variable(name: &str, by: &str) -> Result<String, EnvironmentError> {
     std::env::var(name).map_err(|_| EnvironmentError::Variable { name: name.to_owned(), by: by.to_owned() })
 }
 

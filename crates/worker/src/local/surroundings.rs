@@ -4,16 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use ostiary_canon::{Digest, jwk::KeySet};
 use ostiary_contract::environment::Budget;
-use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer};
+use ostiary_drivers::{AddressGuard, HttpTransport, Settings, SettingsError, SettingsProblem, TokioTimer, Transports};
 use ostiary_lab::{CallbackReceiver, OidcProvider, TcpProxy};
 use ostiary_record::{
     EnvironmentFacts, Monotonic,
     ports::{Detours, Faults, Inbox, Observer, States},
 };
-use ostiary_verify::{Allowance, Ports};
+use ostiary_verify::{Allowance, Ports, mcp::live::Endpoint};
 
 use super::{
-    EnvironmentError, Place, callbacks, dependency, detour::ProxyDetours, identity, observers, states::HttpStates,
+    EnvironmentError, Place, callbacks, dependency, detour::ProxyDetours, identity, observers, servers,
+    states::HttpStates,
 };
 use crate::clock::MonotonicClock;
 
@@ -28,6 +29,8 @@ pub struct Surroundings {
     pub ports: Ports,
     /// Where its card is.
     pub card_url: Option<String>,
+    /// Its MCP servers.
+    pub mcp: Vec<Endpoint>,
     /// What the judge may know.
     pub facts: EnvironmentFacts,
     /// How much may be asked of it.
@@ -54,6 +57,7 @@ impl Surroundings {
         let transport = HttpTransport::new(settings.clone()).map_err(EnvironmentError::Settings)?;
         let states = environment.provider_states.as_ref().map(|states| HttpStates::new(&states.url.value, &settings));
         let states = states.transpose().map_err(EnvironmentError::Settings)?;
+        let servers = servers::of(place)?;
         let identity = identity::of(place).await?;
         let clock: Arc<dyn Monotonic> = Arc::new(MonotonicClock::start());
         let dependencies = dependency::started(place, &clock).await?;
@@ -61,7 +65,7 @@ impl Surroundings {
         let callbacks = callbacks::of(place, &clock).await?;
         let observers = observers::of(place, callbacks.receiver.as_deref(), &clock).await?;
         let ports = Ports {
-            transport: Arc::new(transport.clone()),
+            transport: Arc::new(Transports { http: transport.clone(), stdio: servers.stdio }),
             fetch: Arc::new(transport),
             identity: identity.port,
             states: states.map(|states| Arc::new(states) as Arc<dyn States>),
@@ -85,8 +89,9 @@ impl Surroundings {
             observed: observers.iter().flat_map(|o| o.sees()).collect(),
             ..environment.facts()
         };
+        let mcp = servers.endpoints;
         let (provider, receiver) = (identity.provider, callbacks.receiver);
-        Ok(Self { ports, card_url, facts, allowance, provider, dependencies, receiver })
+        Ok(Self { ports, card_url, mcp, facts, allowance, provider, dependencies, receiver })
     }
 }
 
@@ -109,8 +114,8 @@ fn allowance(budget: &Budget) -> Allowance {
 fn supported(place: &Place) -> Result<(), EnvironmentError> {
     let environment = &place.environment;
     let unsupported = |what: String| Err(EnvironmentError::Unsupported { what });
-    if let Some(server) = environment.mcp.first() {
-        return unsupported(format!("the MCP server `{}`", server.server.value));
+    if let Some(what) = environment.mcp.iter().find_map(servers::unsupported) {
+        return unsupported(what);
     }
     if let Some(observer) = environment.observers.iter().find(|o| o.kind() != "egress") {
         return unsupported(format!("the observer `{}`", observer.kind()));
@@ -132,7 +137,8 @@ fn settings(place: &Place) -> Result<Settings, EnvironmentError> {
         None => None,
     };
     let mut guard = AddressGuard::public_only();
-    for url in environment.a2a.iter().map(|a2a| &a2a.card_url.value) {
+    let servers = environment.mcp.iter().filter_map(|server| server.url.as_ref());
+    for url in environment.a2a.iter().map(|a2a| &a2a.card_url).chain(servers).map(|url| &url.value) {
         if let Some(authority) = authority(url) {
             let wrong = |e| EnvironmentError::Settings(SettingsError(vec![SettingsProblem::ConnectTo(e)]));
             guard = guard.exempt(&authority).map_err(wrong)?;

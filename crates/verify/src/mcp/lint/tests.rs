@@ -188,7 +188,7 @@ proptest! {
     fn an_honest_tool_beside_anything_passes(value in near()) {
         let list = json!({"tools": [{"name": "honest\u{1}".trim_end_matches('\u{1}'), "inputSchema": {"type": "object"}}, value]});
         if let Ok(snapshot) = recognise(&list) {
-            let found = judge(&snapshot, Revision::V2026_07_28);
+            let found = judge(&snapshot, Revision::V2026_07_28, false);
             let same_name = list["tools"][1]["name"] == json!("honest");
             prop_assert!(same_name || found.tools[0].verdict == Outcome::Pass);
         }
