@@ -2,33 +2,46 @@
 
 use crate::check::Check;
 
+pub(crate) use self::{subscribe_works::nothing_followed, undeclared::declares};
+
 mod cancel_commit;
 mod cancel_terminal;
 mod cancel_told;
 mod cancel_works;
 mod combined;
+mod context_mismatch;
 mod disconnect;
 mod duplicates;
 mod error_codes;
 mod error_shape;
+mod event_ids;
+mod history_length;
 pub(crate) mod lost;
 mod machine;
 mod push;
 mod response;
+mod send_immediate;
 mod skill_exercised;
+mod stream_artifacts;
 mod stream_closes;
 mod stream_fan_out;
 mod stream_independent;
 mod stream_order;
+mod stream_refusal;
 mod stream_works;
 mod subscribe_first;
 mod subscribe_refused;
 mod subscribe_works;
+mod task_context;
 mod task_ids;
+mod task_list;
+mod task_outcome;
 mod terminal_kept;
 mod terminal_message;
 mod timestamps;
+mod turns;
 mod undeclared;
+mod unknown_task_message;
 mod version;
 mod version_accepted;
 
@@ -52,8 +65,19 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.push(Box::new(stream_fan_out::FanOut));
     out.push(Box::new(stream_independent::Independent));
     out.push(Box::new(disconnect::Disconnect));
+    out.push(Box::new(stream_artifacts::StreamArtifacts));
+    out.push(Box::new(stream_refusal::StreamRefusal));
+    out.push(Box::new(event_ids::EventIds));
+    out.push(Box::new(send_immediate::Immediate));
     out.push(Box::new(task_ids::TaskIds));
     out.push(Box::new(machine::Machine));
+    out.push(Box::new(task_context::TaskContext));
+    out.push(Box::new(turns::TaskTurns));
+    out.push(Box::new(context_mismatch::ContextMismatch));
+    out.push(Box::new(task_outcome::TaskOutcome));
+    out.push(Box::new(unknown_task_message::UnknownTaskMessage));
+    out.push(Box::new(history_length::HistoryLength));
+    out.push(Box::new(task_list::TaskList));
     out.extend(terminal_kept::TerminalKept::ALL.map(|c| Box::new(c) as Box<dyn Check>));
     out.push(Box::new(terminal_message::TerminalMessage));
     out.push(Box::new(cancel_terminal::CancelTerminal));

@@ -15,7 +15,10 @@ pub(crate) mod credential_ends;
 pub(crate) mod dependency;
 pub(crate) mod example;
 pub(crate) mod follow;
+pub(crate) mod ids;
+pub(crate) mod list;
 pub(crate) mod lost;
+pub(crate) mod outcome;
 pub(crate) mod paced;
 pub(crate) mod public;
 pub(crate) mod push;
@@ -26,6 +29,7 @@ pub(crate) mod stream;
 pub(crate) mod subscribe;
 pub(crate) mod tenant;
 pub(crate) mod terminal;
+pub(crate) mod turns;
 pub(crate) mod undeclared;
 pub(crate) mod unknown;
 pub(crate) mod version;
@@ -36,6 +40,10 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(send::Send),
         Box::new(stream::Stream),
         Box::new(subscribe::Subscribe),
+        Box::new(turns::Turns),
+        Box::new(outcome::Outcome),
+        Box::new(ids::Ids),
+        Box::new(list::List),
         Box::new(terminal::Terminal),
         Box::new(cancel::Cancel),
         Box::new(unknown::UnknownTask),

@@ -38,7 +38,7 @@ pub(crate) struct Update {
 /// The recording of one story; `None` when it was not driven.
 pub(crate) fn of<'a>(facts: &Facts<'a>, story: &str) -> Option<Story<'a>> {
     let tape = facts.tapes_of(subscribe::ID).find(|t| axis(*t) == story)?;
-    let all = answers::all(facts).into_iter().filter(|a| a.tape.index == tape.index);
+    let all = answers::on(facts, tape);
     let mut out =
         Story { tape, origin: None, subscriptions: Vec::new(), ended: None, unknown: None, reads: Vec::new() };
     let mark = |label: &str| tape.recording.mark(label).map(|(_, seq)| seq);

@@ -12,6 +12,7 @@ mod cancel_effect;
 mod credential_ends;
 mod deadline;
 mod dependency;
+mod duplicate_window;
 mod measure;
 mod pace;
 mod push_retry;
@@ -21,6 +22,7 @@ mod retention;
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     let mut out: Vec<Box<dyn Check>> = Vec::new();
     out.extend(deadline::Deadline::ALL.map(|c| Box::new(c) as Box<dyn Check>));
+    out.push(Box::new(duplicate_window::DuplicateWindow));
     out.push(Box::new(push_retry::PushRetry));
     out.push(Box::new(cancel_effect::CancelEffect));
     out.push(Box::new(retention::Retention));

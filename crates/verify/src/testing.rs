@@ -84,6 +84,28 @@ impl World {
         world
     }
 
+    /// The same agent under a contract that has examples which ask, fail and are refused.
+    pub(crate) fn asking() -> Self {
+        let mut world = Self::honest();
+        let more = [("ask", "input_required"), ("fail", "failed"), ("refuse", "rejected")];
+        let example = |(wish, leads_to): &(&str, &str)| {
+            let answer = if *wish == "ask" { "\n      answer_fixture: work-request-valid.json" } else { "" };
+            format!(
+                "    - name: {wish}\n      leads_to: {leads_to}\n      input_fixture: work-request-{wish}.json{answer}\n"
+            )
+        };
+        let examples: String = more.iter().map(example).collect();
+        world.put("skills.yaml", &format!("{}{examples}", include_str!("testing/skills.yaml")));
+        for (path, wish) in [
+            ("fixtures/work-request-ask.json", "ask"),
+            ("fixtures/work-request-fail.json", "fail"),
+            ("fixtures/work-request-refuse.json", "refuse"),
+        ] {
+            world.put(path, &json!({"title": "Move the office", wish: true}).to_string());
+        }
+        world
+    }
+
     /// The same agent without streaming.
     pub(crate) fn without_streaming() -> Self {
         Self::with_card(|card| card["capabilities"]["streaming"] = json!(false))

@@ -30,6 +30,11 @@ file_type! {
         no_new_side_effect_after_cancel_ack: Option<bool>,
         /// How many events back a repetition may come after a reconnect.
         duplicate_event_window: Option<u32>,
+        /// Whether each event of a stream carries an id, the same in every stream: as `id:` of a server-sent event, or in
+        /// the event's metadata.
+        event_ids: Option<bool>,
+        /// The member of the metadata that holds the id; `eventId` where nothing is said.
+        event_id_member: Option<String>,
         /// How long a finished task can be read back.
         terminal_retention_ms: Option<u64>,
         /// How a consumer should retry.

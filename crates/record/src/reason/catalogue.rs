@@ -258,6 +258,30 @@ catalogue! {
     DisconnectEndsTask = "DISCONNECT_ENDS_TASK", PROTOCOL, Never,
         "A task ended, stopped or was lost because a stream of it was disconnected.",
         "Let a task go on whoever looks; only CancelTask cancels it.";
+    ArtifactChunkInvalid = "ARTIFACT_CHUNK_INVALID", PROTOCOL, Never,
+        "A stream brought a piece of an artifact that fits to nothing that came before.",
+        "Send an artifact first, append to it only while it is not closed, and give each one an id.";
+    ArtifactAssemblyMismatch = "ARTIFACT_ASSEMBLY_MISMATCH", PROTOCOL, Never,
+        "A task has other artifacts in the end than its stream had brought.",
+        "Stream each piece of an artifact, and keep what was streamed.";
+    EventIdMissing = "EVENT_ID_MISSING", PROTOCOL, Never,
+        "An event carries no id although the contract promises one.",
+        "Give each event an id, or take the promise out of temporal.yaml.";
+    EventIdAmbiguous = "EVENT_ID_AMBIGUOUS", PROTOCOL, Never,
+        "Two events carry one id, or one event carries two ids in two streams.",
+        "Give each event of a task one id, the same in all streams.";
+    SendNotImmediate = "SEND_NOT_IMMEDIATE", PROTOCOL, Never,
+        "A message with `returnImmediately` was answered only when its task was done.",
+        "Answer right after the task was made; or mark the example as brief, if its task never takes long.";
+    TaskContextChanged = "TASK_CONTEXT_CHANGED", PROTOCOL, Never,
+        "A task was told under another context than before, or than its sender had named.",
+        "Keep the context of a task, and refuse a context that cannot be taken.";
+    HistoryLengthExceeded = "HISTORY_LENGTH_EXCEEDED", PROTOCOL, Never,
+        "A task came with more messages of its history than were asked for.",
+        "Send at most `historyLength` messages, the most recent ones.";
+    TaskListInvalid = "TASK_LIST_INVALID", PROTOCOL, Never,
+        "A list of tasks is in another order, on other pages or with other contents than the specification says.",
+        "List the caller's tasks newest first, page by page, each once, without artifacts unless they are asked for.";
     TerminalStateReopened = "TERMINAL_STATE_REOPENED", PROTOCOL, Never,
         "A task left a terminal state.",
         "Start a new task in the same context instead.";
@@ -357,6 +381,9 @@ catalogue! {
         "An effect that the skill contract forbids was seen.",
         "Stop the effect, or change the contract.";
     // --- temporal ---
+    DuplicateWindowExceeded = "DUPLICATE_WINDOW_EXCEEDED", TEMPORAL, May,
+        "After a reconnect an event came again that lies further back than the contract says.",
+        "Send a subscriber only what happens from now on; or widen the window in the contract.";
     DeadlineMissed = "DEADLINE_MISSED", TEMPORAL, May,
         "A deadline of the temporal contract passed.",
         "Answer in time, or change the temporal contract.";

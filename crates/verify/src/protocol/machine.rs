@@ -12,14 +12,15 @@ use crate::{
     answers,
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
-    scenarios::{cancel, send, stream, subscribe, terminal},
+    scenarios::{cancel, ids, outcome, send, stream, subscribe, terminal, turns},
 };
 
 /// The check.
 pub(super) struct Machine;
 
 /// Where tasks are seen.
-pub(super) const TASKS: Reads = Reads::Any(&[send::ID, stream::ID, terminal::ID, cancel::ID, subscribe::ID]);
+pub(super) const TASKS: Reads =
+    Reads::Any(&[send::ID, stream::ID, terminal::ID, cancel::ID, subscribe::ID, turns::ID, outcome::ID, ids::ID]);
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.task.machine",

@@ -57,7 +57,7 @@ impl Check for SubscribeWorks {
 }
 
 /// Why nothing was subscribed to.
-pub(super) fn nothing_followed(facts: &Facts<'_>, story: &Story<'_>) -> Finding {
+pub(crate) fn nothing_followed(facts: &Facts<'_>, story: &Story<'_>) -> Finding {
     let Some(origin) = &story.origin else { return answers::no_task(facts) };
     if let Some(nothing) = answers::no_stream(facts, origin) {
         return nothing;

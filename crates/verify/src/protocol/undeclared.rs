@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Undeclared {
     spec: &'static CheckSpec,
     capability: Capability,
-    operation: &'static str,
+    operations: &'static [&'static str],
     named: &'static [ErrorKind],
     tolerated: &'static [ErrorKind],
 }
@@ -48,13 +48,16 @@ const fn spec(
     }
 }
 
-static STREAM: CheckSpec = spec(
-    "a2a.stream.undeclared",
-    "A stream that the card does not declare is refused with UnsupportedOperationError.",
-    &["I-05", "I-08", "G-01"],
-    &[undeclared::STREAM],
-    "a_served_stream_is_caught",
-);
+static STREAM: CheckSpec = CheckSpec {
+    version: 2,
+    ..spec(
+        "a2a.stream.undeclared",
+        "A stream or subscription that the card does not declare is refused with UnsupportedOperationError.",
+        &["I-05", "I-08", "G-01"],
+        &[undeclared::STREAM],
+        "a_served_stream_is_caught",
+    )
+};
 static EXTENDED_CARD: CheckSpec = spec(
     "a2a.extended_card.undeclared",
     "The extended card is refused with UnsupportedOperationError where the card declares none.",
@@ -71,14 +74,14 @@ impl Undeclared {
         Self {
             spec: &STREAM,
             capability: Capability::Streaming,
-            operation: "SendStreamingMessage",
+            operations: &["SendStreamingMessage", "SubscribeToTask"],
             named: &[ErrorKind::UnsupportedOperation],
             tolerated: &[],
         },
         Self {
             spec: &EXTENDED_CARD,
             capability: Capability::ExtendedAgentCard,
-            operation: "GetExtendedAgentCard",
+            operations: &["GetExtendedAgentCard"],
             named: &[ErrorKind::UnsupportedOperation],
             tolerated: &[ErrorKind::ExtendedAgentCardNotConfigured],
         },
@@ -96,12 +99,14 @@ impl Check for Undeclared {
         }
         let served = ReasonCode::UndeclaredCapabilityServed;
         let refusal = Refusal { named: self.named, tolerated: self.tolerated, served };
-        answers::asking(facts, self.operation).iter().flat_map(|a| refusal::judge(facts, a, refusal)).collect()
+        let all = answers::all(facts);
+        let asked = all.iter().filter(|a| self.operations.contains(&a.operation()));
+        asked.flat_map(|a| refusal::judge(facts, a, refusal)).collect()
     }
 }
 
 /// Whether the card declares a capability.
-pub(super) fn declares(facts: &Facts<'_>, capability: Capability) -> bool {
+pub(crate) fn declares(facts: &Facts<'_>, capability: Capability) -> bool {
     facts.card().is_some_and(|v| Card::new(v.clone()).capability(capability) == Some(true))
 }
 
@@ -115,7 +120,7 @@ mod tests {
 
     fn answering(check: &Undeclared, member: &str, answer: &Value) -> Driven {
         World::without_streaming().drive().edit(|i| {
-            if i.scenario != check.spec.id || i.operation != check.operation {
+            if i.scenario != check.spec.id || i.operation != check.operations[0] {
                 return Edit::Keep;
             }
             Edit::Replace(if member == "result" { i.with_result(answer.clone()) } else { i.with_error(answer.clone()) })
@@ -140,6 +145,15 @@ mod tests {
     fn a_served_stream_is_caught() {
         let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
         is_caught_when_served(&Undeclared::ALL[0], &task);
+    }
+
+    #[test]
+    fn a_served_subscription_is_caught() {
+        let served = World::without_streaming().drive().edit(|i| {
+            let task = json!({"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}});
+            if i.operation == "SubscribeToTask" { Edit::Replace(i.with_result(task)) } else { Edit::Keep }
+        });
+        caught(&Undeclared::ALL[0], &served, ReasonCode::UndeclaredCapabilityServed);
     }
 
     #[test]

@@ -74,7 +74,6 @@ pub(crate) fn lasting(bundle: &Bundle, card: Option<&Value>) -> Example {
 
 /// The first example that the contract says to lead there.
 #[must_use]
-#[cfg_attr(not(test), expect(dead_code, reason = "scenarios of several turns ask for it"))]
 pub(crate) fn leading_to(bundle: &Bundle, card: Option<&Value>, to: LeadsTo) -> Option<Example> {
     of_contract(bundle, card.map(|value| Card::new(value.clone())).as_ref()).into_iter().find(|e| e.leads_to == to)
 }

@@ -10,7 +10,7 @@ use crate::{
     plan::PlanInput,
     scenario::{Clearance, Control, Role, Scenario, ScenarioSpec},
     scenarios::{
-        client::{Client, message},
+        client::{Client, Led, led_to, message},
         example, send,
     },
     stage::Stage,
@@ -31,7 +31,10 @@ const fn spec(id: &'static str, summary: &'static str) -> ScenarioSpec {
     ScenarioSpec { control: Control::By(send::ID), clearance: Clearance::Write, ..ScenarioSpec::new(id, summary) }
 }
 
-static OF_STREAM: ScenarioSpec = spec(STREAM, "A stream is asked for although the card declares none.");
+static OF_STREAM: ScenarioSpec = ScenarioSpec {
+    version: 2,
+    ..spec(STREAM, "A stream and a subscription are asked for although the card declares no streaming.")
+};
 static OF_CARD: ScenarioSpec = spec(EXTENDED_CARD, "The extended card is asked for although the card declares none.");
 
 // === impl Undeclared ===
@@ -64,7 +67,15 @@ async fn drive(stage: &mut Stage<'_>, capability: Capability) -> Result<(), Coul
     let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
     let mut client = Client::open(stage, Role::Primary).await?;
     let operation = if capability == Capability::Streaming {
-        Operation::SendStreamingMessage(message(stage, &example.parts))
+        let request = message(stage, &example.parts);
+        client.call(stage, Operation::SendStreamingMessage(request)).await?;
+        // a task of one's own, at work if the contract has such an example
+        let lasting = example::lasting(stage.bundle(), stage.card());
+        let mut request = message(stage, &lasting.parts);
+        request.return_immediately = Some(true);
+        let reply = client.call(stage, Operation::SendMessage(request)).await?;
+        let Led::Task(task) = led_to(&reply) else { return Ok(()) };
+        Operation::SubscribeToTask { id: task.id }
     } else {
         Operation::GetExtendedAgentCard
     };

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::post::Post;
 
 mod follow;
+mod list;
 mod message;
 mod push;
 mod shaky;

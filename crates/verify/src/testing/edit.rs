@@ -32,6 +32,8 @@ pub(crate) enum Edit {
     Replace(Value),
     /// It is followed by these.
     Then(Vec<Value>),
+    /// These come in its place.
+    Instead(Vec<Value>),
 }
 
 // === impl Item ===
@@ -158,6 +160,7 @@ fn edited(recording: &Recording, event: &Event, change: &mut impl FnMut(&Item<'_
         Edit::Keep => vec![event.clone()],
         Edit::Drop => Vec::new(),
         Edit::Replace(value) => vec![frame(&value)],
+        Edit::Instead(these) => these.iter().map(frame).collect(),
         Edit::Then(more) => std::iter::once(event.clone()).chain(more.iter().map(frame)).collect(),
     }
 }

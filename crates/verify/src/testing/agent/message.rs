@@ -10,7 +10,8 @@ impl Agent {
     pub(super) fn send(&self, id: &Value, params: &Value, tenant: &str) -> Answer {
         if !self.makes_tasks {
             let parts = json!([{"data": {"plan_id": "p1", "status": "draft"}}]);
-            let message = json!({"messageId": "r1", "contextId": "c1", "role": "ROLE_AGENT", "parts": parts});
+            let context = params["message"]["contextId"].as_str().unwrap_or("c1");
+            let message = json!({"messageId": "r1", "contextId": context, "role": "ROLE_AGENT", "parts": parts});
             return result(id, &json!({"message": message}));
         }
         let message = &params["message"];
