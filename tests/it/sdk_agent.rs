@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 mod bindings;
 mod javascript;
 mod push;
+mod streams;
 mod times;
 
 /// The lies that an agent with streaming and credentials can be made to tell by what stands before it.

@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod policy;
 mod serve;
 mod shape;
+mod streams;
 pub mod tcp;
 mod tell;
 mod upstream;

@@ -267,6 +267,7 @@ impl Relay {
             return;
         };
         let mut memory = lock(&self.desk.memory);
+        memory.follow(&mut self.notes, &value);
         let lie = self.desk.policy.now(&memory);
         let told = lie.map_or(Told::AsIs, |lie| tell::event(lie, &self.ask, &memory, &mut self.notes, &value));
         memory.note(&self.ask, &value, 200);
@@ -286,6 +287,14 @@ impl Relay {
         let rest = std::mem::take(&mut self.held);
         self.ready.extend((!rest.is_empty()).then(|| Frame::data(Bytes::from(rest))));
         self.ready.extend(trailers);
+    }
+}
+
+impl Drop for Relay {
+    /// One that is dropped before its end was closed by its reader.
+    fn drop(&mut self) {
+        let mut memory = lock(&self.desk.memory);
+        if self.over { memory.streams.end(self.notes.stream) } else { memory.streams.close(self.notes.stream) }
     }
 }
 

@@ -56,6 +56,34 @@ lies! {
     IgnoreCredential = "ignore_credential";
     /// A streaming call that the agent refuses as unsupported is streamed.
     ServeUndeclaredStream = "serve_undeclared_stream";
+    /// A subscription begins with an update, and not with its task.
+    LoseSnapshot = "lose_snapshot";
+    /// A subscription begins with its task as it was an hour before.
+    StaleSnapshot = "stale_snapshot";
+    /// A subscription lacks its second update.
+    LoseEvent = "lose_event";
+    /// When a stream of a task is closed by its reader, the task's other streams end.
+    CloseTogether = "close_together";
+    /// A task is canceled when the last reader of its streams goes away.
+    CancelOnDisconnect = "cancel_on_disconnect";
+    /// The pieces of artifacts are appended to nothing.
+    AppendToUnknown = "append_to_unknown";
+    /// Streams bring each piece of an artifact once more, as a further piece.
+    AppendPhantom = "append_phantom";
+    /// The updates of a stream name another context than their task.
+    SwitchContext = "switch_context";
+    /// The answer to a question of a task is answered with another task.
+    AnswerAsNewTask = "answer_as_new_task";
+    /// A message of another context than its task's is taken.
+    AcceptAnyContext = "accept_any_context";
+    /// A message to a task that does not exist makes it.
+    AcceptUnknownTask = "accept_unknown_task";
+    /// Tasks that failed or were rejected are told as completed.
+    CompleteAlways = "complete_always";
+    /// Tasks come with more messages of their history than were asked for.
+    TellFullHistory = "tell_full_history";
+    /// Tasks are listed oldest first.
+    ReverseList = "reverse_list";
     /// The card requires an extension that the agent does not ask for.
     RequireExtension = "require_extension";
     /// The card says something else than the agent's own.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{ask::Ask, shape};
+use super::{ask::Ask, shape, streams::Streams, tell::StreamNotes};
 
 /// Tasks and answers seen so far. Bounded: what is beyond is not remembered.
 #[derive(Default)]
@@ -12,6 +12,7 @@ pub(super) struct Memory {
     pub(super) requests: u64,
     /// The first credential with which a message was accepted.
     pub(super) credential: Option<http::HeaderValue>,
+    pub(super) streams: Streams,
     tasks: BTreeMap<String, SeenTask>,
     /// The last result of each operation.
     results: BTreeMap<String, Value>,
@@ -43,6 +44,16 @@ impl Memory {
             self.results.insert(operation.clone(), payload.clone());
         }
         self.note_task(payload);
+    }
+
+    /// Takes in an event of a stream before a lie is told about it.
+    pub(super) fn follow(&mut self, notes: &mut StreamNotes, answer: &Value) {
+        if notes.stream == 0 {
+            notes.stream = self.streams.begin();
+        }
+        if let Some(task) = shape::task_id(shape::payload(answer)) {
+            self.streams.is_of(notes.stream, task);
+        }
     }
 
     /// A task seen before.

@@ -230,6 +230,7 @@ impl Desk {
 
     fn tell_event(&self, ask: &Ask, notes: &mut StreamNotes, answer: &Value) -> Told {
         let mut memory = lock(&self.memory);
+        memory.follow(notes, answer);
         let lie = self.lie(&memory);
         let told = lie.map_or(Told::AsIs, |lie| tell::event(lie, ask, &memory, notes, answer));
         memory.note(ask, answer, 200);
@@ -330,6 +331,14 @@ impl Relay {
         if !rest.is_empty() {
             self.ready.push_back(rest);
         }
+    }
+}
+
+impl Drop for Relay {
+    /// One that is dropped before its end was closed by its reader.
+    fn drop(&mut self) {
+        let mut memory = lock(&self.desk.memory);
+        if self.over { memory.streams.end(self.notes.stream) } else { memory.streams.close(self.notes.stream) }
     }
 }
 

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::{ask::Ask, block, lie::Lie, memory::Memory, shape};
 
+mod streams;
+mod tasks;
+
 /// What becomes of one event of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
@@ -31,6 +34,12 @@ pub(super) struct Whole {
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamNotes {
     doubled: bool,
+    /// Its number among the streams that pass; 0 = it has none yet.
+    pub(super) stream: u64,
+    /// Events that it brought.
+    events: u32,
+    /// Updates among them.
+    updates: u32,
 }
 
 // === impl Whole ===
@@ -57,6 +66,12 @@ const MOMENT: SignedDuration = SignedDuration::from_millis(1);
 pub(super) fn event(lie: Lie, ask: &Ask, memory: &Memory, notes: &mut StreamNotes, answer: &Value) -> Told {
     let payload = shape::payload(answer);
     let ends = shape::is_terminal(payload);
+    let told = streams::event(lie, ask, memory, notes, answer);
+    notes.events += 1;
+    notes.updates += u32::from(payload.get("task").is_none());
+    if let Some(told) = told {
+        return told;
+    }
     match lie {
         Lie::ReopenTerminal if ends => Told::Changed(vec![answer.clone(), ask.answer(working_after(payload))]),
         Lie::CutStream if ends => Told::Cut,
@@ -81,8 +96,9 @@ pub(super) fn whole(lie: Lie, ask: &Ask, memory: &Memory, answer: Option<&Value>
     }
     let answer = answer?;
     let value = match lie {
+        _ if shape::error(Some(answer), status).is_some() => changed(lie, memory, answer, status),
         Lie::ReopenTerminal => reopened(memory, answer),
-        _ => changed(lie, memory, answer, status),
+        _ => tasks::whole(lie, ask, memory, answer).or_else(|| changed(lie, memory, answer, status)),
     };
     value.map(|value| Whole { status, streamed: false, items: vec![value] })
 }
@@ -115,7 +131,7 @@ fn served_anyway(
         {
             Some(memory.plausible(ask))
         }
-        _ => None,
+        _ => tasks::served(lie, ask, memory, error),
     }
 }
 
