@@ -276,9 +276,6 @@ catalogue! {
     TaskContextChanged = "TASK_CONTEXT_CHANGED", PROTOCOL, Never,
         "A task was told under another context than before, or than its sender had named.",
         "Keep the context of a task, and refuse a context that cannot be taken.";
-    HistoryLengthExceeded = "HISTORY_LENGTH_EXCEEDED", PROTOCOL, Never,
-        "A task came with more messages of its history than were asked for.",
-        "Send at most `historyLength` messages, the most recent ones.";
     TaskListInvalid = "TASK_LIST_INVALID", PROTOCOL, Never,
         "A list of tasks is in another order, on other pages or with other contents than the specification says.",
         "List the caller's tasks newest first, page by page, each once, without artifacts unless they are asked for.";
