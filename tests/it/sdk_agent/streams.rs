@@ -60,7 +60,8 @@ async fn each_lie_about_streams_and_tasks_is_caught_over_both_bindings_of_http()
         let proxy = LyingProxy::start(upstream, Policy::lie(lie), Options::default()).await?;
         let (code, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), GATE))?;
         proxy.shutdown().await;
-        for (profile, wanted) in [(JSON_RPC, model(caught(lie))), (HTTP_JSON, model(caught(lie))), (GRPC, BTreeSet::new())]
+        for (profile, wanted) in
+            [(JSON_RPC, model(caught(lie))), (HTTP_JSON, model(caught(lie))), (GRPC, BTreeSet::new())]
         {
             let found = failures_of(&report, profile);
             if code != 1 || found != wanted {

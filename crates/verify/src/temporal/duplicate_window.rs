@@ -73,7 +73,7 @@ fn judge(facts: &Facts<'_>, lost: &Answered<'_>, again: &Answered<'_>, window: u
 #[cfg(test)]
 mod tests {
     use ostiary_record::Outcome;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
     use crate::testing::{Driven, Edit, World, caught, is, passes};
