@@ -120,6 +120,32 @@ async fn lies_before_the_javascript_sdk_are_caught() -> Result<()> {
     Ok(())
 }
 
+/// A promise of the contract, and of no specification: who does not keep it is caught, and who made none is not asked.
+#[test]
+fn events_without_the_ids_that_the_contract_promises_are_caught() -> Result<()> {
+    let (numbered, bare) = (World::numbered(&["--event-ids"])?, World::numbered(&[])?);
+    let (code, honest) = numbered.verify(numbered.address(), GATE)?;
+    assert_eq!((code, failures(&honest)), (0, vec![]), "{honest:#}");
+    let (_, report) = bare.verify(bare.address(), GATE)?;
+    let wanted = &[("protocol", "EVENT_ID_MISSING")];
+    assert_eq!(failures(&report).into_iter().collect::<BTreeSet<_>>(), model(wanted), "{report:#}");
+    pair::executed(pair::PYTHON, "events without the promised ids", &honest, &report, wanted)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_that_are_told_all_over_again_are_caught() -> Result<()> {
+    let world = World::numbered(&["--event-ids"])?;
+    let (_, honest) = tokio::task::block_in_place(|| world.verify(world.address(), &[]))?;
+    assert_eq!(failures(&honest), [], "{honest:#}");
+    let upstream = Upstream::plain(world.address().to_string());
+    let proxy = LyingProxy::start(upstream, Policy::lie(Lie::ReplayEvents), Options::default()).await?;
+    let (_, report) = tokio::task::block_in_place(|| world.verify(proxy.addr(), &[]))?;
+    proxy.shutdown().await;
+    let wanted = caught(Lie::ReplayEvents);
+    assert_eq!(failures(&report).into_iter().collect::<BTreeSet<_>>(), model(wanted), "{report:#}");
+    pair::executed(pair::PYTHON, &Lie::ReplayEvents.to_string(), &honest, &report, wanted)
+}
+
 /// An ended task that can be subscribed to, which no lie of the model is about.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscription_to_an_ended_task_is_caught() -> Result<()> {

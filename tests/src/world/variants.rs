@@ -39,6 +39,15 @@ impl World {
         Self::over_json_rpc(&["text-statistics", "slow"], &["--late", "400"])
     }
 
+    /// One under a contract that promises an id of each event and no repetition after a reconnect; it keeps the first with
+    /// `--event-ids` alone.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn numbered(more: &[&str]) -> Result<Self> {
+        Self::over_json_rpc(&["text-statistics", "event-ids"], more)
+    }
+
     /// One without streaming that takes plain text alone.
     ///
     /// # Errors

@@ -30,6 +30,7 @@ from a2a.types import AgentCard
 from a2a.utils.errors import VersionNotSupportedError
 from count_words import CountWords, SayCounts
 from google.protobuf.json_format import ParseDict
+from numbered import CountNumbered
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
 from starlette.middleware import Middleware
@@ -209,6 +210,7 @@ def main():
     arguments.add_argument("--grpc-url", help="the address of gRPC that the card declares")
     arguments.add_argument("--any-grpc-version", action="store_true", help="do not look at versions over gRPC")
     push.arguments_of(arguments)
+    arguments.add_argument("--event-ids", action="store_true", help="number the events of streams")
     arguments.add_argument("--messages", action="store_true", help="answer with messages, without any task")
     arguments.add_argument("--late", type=int, default=0, help="milliseconds before every answer over HTTP")
     arguments.add_argument("--narrow", action="store_true", help="no streaming, and plain text alone")
@@ -232,6 +234,8 @@ def kind(options):
 def executor(options):
     if options.messages:
         return SayCounts()
+    if options.event_ids:
+        return CountNumbered()
     if options.store:
         gives_up = options.unkept == "gives-store-up"
         return Stored(options.store, options.store_attempts, options.store_backoff_ms, gives_up)

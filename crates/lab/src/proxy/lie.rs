@@ -62,6 +62,8 @@ lies! {
     StaleSnapshot = "stale_snapshot";
     /// A subscription lacks its second update.
     LoseEvent = "lose_event";
+    /// A subscription brings, after its task, all that earlier streams of the task had brought.
+    ReplayEvents = "replay_events";
     /// When a stream of a task is closed by its reader, the task's other streams end.
     CloseTogether = "close_together";
     /// A task is canceled when the last reader of its streams goes away.

@@ -51,8 +51,12 @@ impl Memory {
         if notes.stream == 0 {
             notes.stream = self.streams.begin();
         }
-        if let Some(task) = shape::task_id(shape::payload(answer)) {
+        let payload = shape::payload(answer);
+        if let Some(task) = shape::task_id(payload) {
             self.streams.is_of(notes.stream, task);
+            if payload.get("task").is_none() {
+                self.streams.tell(task, payload);
+            }
         }
     }
 

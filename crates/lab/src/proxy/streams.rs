@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 /// Streams on their way through.
 #[derive(Default)]
 pub(super) struct Streams {
@@ -11,10 +13,14 @@ pub(super) struct Streams {
     fall: BTreeSet<u64>,
     /// Tasks whose last stream was closed before its end.
     abandoned: BTreeSet<String>,
+    /// The updates of each task, each once.
+    told: BTreeMap<String, Vec<Value>>,
 }
 
-/// Most tasks that are remembered as abandoned.
+/// Most tasks of which something is remembered.
 const MAX_TASKS: usize = 1_000;
+/// Most updates of one task that are remembered.
+const MAX_UPDATES: usize = 100;
 
 // === impl Streams ===
 
@@ -31,6 +37,22 @@ impl Streams {
         if let Some(known) = self.open.get_mut(&stream) {
             known.get_or_insert_with(|| task.to_owned());
         }
+    }
+
+    /// A stream brings an update.
+    pub(super) fn tell(&mut self, task: &str, update: &Value) {
+        if !self.told.contains_key(task) && self.told.len() >= MAX_TASKS {
+            return;
+        }
+        let told = self.told.entry(task.to_owned()).or_default();
+        if told.len() < MAX_UPDATES && !told.contains(update) {
+            told.push(update.clone());
+        }
+    }
+
+    /// What streams of a task have brought so far.
+    pub(super) fn told(&self, task: &str) -> &[Value] {
+        self.told.get(task).map_or(&[], Vec::as_slice)
     }
 
     /// A stream has come to its end.

@@ -42,7 +42,7 @@ pub(crate) const ENDED: &str = "ended_task";
 pub(crate) const UNKNOWN: &str = "unknown_task";
 
 /// Long enough for an agent to notice that a connection is gone, and to do something about it.
-const NOTICE: Duration = Duration::from_millis(500);
+const NOTICE: Duration = Duration::from_millis(250);
 
 /// A task goes on whoever looks.
 pub(super) struct Subscribe;
@@ -119,13 +119,11 @@ async fn alone(stage: &mut Stage<'_>, mut origin: Followed, mut task: TaskRef) -
     stage.mark(LOST, Some(&task.id));
     origin.lose(stage);
     stage.wait(NOTICE).await;
+    let mut again = Followed::begin(stage, subscription(&task.id)).await?;
     let mut reader = Client::open(stage, Role::Primary).await?;
     reader.look(stage, &mut task).await?;
-    if !task.is_terminal() {
-        let told = Followed::begin(stage, subscription(&task.id)).await?.finish(stage).await?;
-        if let Led::Task(seen) = led_to(&told) {
-            task.state = seen.state.or(task.state);
-        }
+    if let Led::Task(seen) = led_to(&again.finish(stage).await?) {
+        task.state = seen.state.or(task.state);
     }
     reader.settle(stage, &mut task).await
 }

@@ -22,6 +22,10 @@ pub(super) fn event(lie: Lie, ask: &Ask, memory: &Memory, notes: &StreamNotes, a
         Lie::LoseEvent if subscribes && notes.updates == LOST - 1 && payload.get("task").is_none() => {
             Some(Told::Changed(Vec::new()))
         }
+        Lie::ReplayEvents if subscribes && first => {
+            let earlier = memory.streams.told(shape::task_id(payload)?).iter().cloned().map(|told| ask.answer(told));
+            Some(Told::Changed(std::iter::once(answer.clone()).chain(earlier).collect()))
+        }
         Lie::CloseTogether if memory.streams.falls_with_another(notes.stream) => Some(Told::Cut),
         Lie::CancelOnDisconnect if subscribes && memory.streams.is_abandoned(shape::task_id(payload)?) => {
             Some(if first { Told::Changed(vec![canceled(answer)?]) } else { Told::Cut })
