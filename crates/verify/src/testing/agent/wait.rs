@@ -1,4 +1,4 @@
-//! Messages whose answer is waited for while their task is at work, and the list by which such a task is found.
+//! Messages whose answer is waited for while their task is at work.
 
 use ostiary_record::ExchangeId;
 use serde_json::{Value, json};
@@ -28,13 +28,5 @@ impl Agent {
     pub(super) fn awaited(&self, waiting: &Waiting) -> Answer {
         self.run(&waiting.task);
         result(&waiting.id, &json!({"task": self.show(&waiting.task, None)}))
-    }
-
-    pub(super) fn list(&self, id: &Value, params: &Value, tenant: &str) -> Answer {
-        let context = params["contextId"].as_str();
-        let wanted = |t: &super::Task| t.tenant == tenant && context.is_none_or(|context| t.context == context);
-        let ids: Vec<String> = self.lock().iter().filter(|(_, t)| wanted(t)).map(|(id, _)| id.clone()).collect();
-        let tasks: Vec<Value> = ids.iter().rev().map(|id| self.show(id, None)).collect();
-        result(id, &json!({"tasks": tasks, "nextPageToken": "", "pageSize": 50, "totalSize": tasks.len()}))
     }
 }
