@@ -38,7 +38,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Router
 from stored import Stored
-from unkept import CancelingHandler, Forgetting, WithCaller, noting, remembering
+from unkept import CancelingHandler, Forgetting, WithCaller, remembering
 from variants import Late, Narrow, of_tenant
 
 
@@ -239,7 +239,7 @@ def executor(options):
     if options.store:
         gives_up = options.unkept == "gives-store-up"
         return Stored(options.store, options.store_attempts, options.store_backoff_ms, gives_up)
-    return noting(CountWords)() if options.unkept == "cancels-with-caller" else CountWords()
+    return CountWords()
 
 
 async def serve(options):

@@ -17,6 +17,9 @@ ENDED = {
 # The tasks that the request at hand has begun.
 BEGUN = ContextVar("begun", default=None)
 
+# Held until they are done: the loop itself does not hold what it runs.
+CANCELING = set()
+
 
 class Forgetting(InMemoryTaskStore):
     """Forgets a task one second after its end."""
@@ -85,25 +88,20 @@ class WithCaller:
 class CancelingHandler(DefaultRequestHandler):
     """Cancels what a request has begun when the request is given up."""
 
+    async def _setup_active_task(self, params, context):
+        active, request = await super()._setup_active_task(params, context)
+        begun = BEGUN.get()
+        if begun is not None:
+            begun.append(request.task_id)
+        return active, request
+
     async def on_message_send(self, params, context):
         begun = []
         BEGUN.set(begun)
         try:
             return await super().on_message_send(params, context)
-        except asyncio.CancelledError:
-            for task in begun:
-                asyncio.ensure_future(self.on_cancel_task(CancelTaskRequest(id=task), context))
-            raise
-
-
-def noting(executor):
-    """Notes the tasks that a request begins."""
-
-    class Noting(executor):
-        async def execute(self, context, event_queue):
-            begun = BEGUN.get()
-            if begun is not None:
-                begun.append(context.task_id)
-            await super().execute(context, event_queue)
-
-    return Noting
+        finally:
+            # the SDK may well end the call in good order; what counts is that it was given up
+            if asyncio.current_task().cancelling():
+                for task in begun:
+                    CANCELING.add(asyncio.ensure_future(self.on_cancel_task(CancelTaskRequest(id=task), context)))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostiary_protocol::a2a::Operation;
 use ostiary_record::{
-    Axes, Gate,
+    Axes, Gate, Kind, MonoNanos,
     ports::{BoxFuture, CouldNotRun},
 };
 
@@ -54,8 +54,8 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
     let mut client = Client::open(stage, Role::Primary).await?;
     let request = message(stage, &example.parts);
-    let begun = stage.tape().now();
     let reply = client.call(stage, Operation::SendMessage(request)).await?;
+    let begun = last_sent(stage);
     let Led::Task(mut task) = led_to(&reply) else { return Ok(()) };
     client.settle(stage, &mut task).await?;
     if !task.is_terminal() {
@@ -64,8 +64,15 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
     stage.mark(terminal::ENDED, Some(&task.id));
     let promised = Duration::from_millis(stage.bundle().temporal.terminal_retention_ms.unwrap_or(0));
     let wanted = if promised > WAITED_OUT { GLIMPSE } else { promised };
-    // the task ended after it was begun, so that a look by then is within the promise, whenever it ended
+    // the task ended after its message was sent, so that a look by then is within the promise, whenever it ended
     let passed = Duration::from_nanos(stage.tape().now().0.saturating_sub(begun.0));
     stage.wait(wanted.saturating_sub(passed + LATENCY)).await;
     client.get(stage, &task.id).await.map(drop)
+}
+
+/// When the last request was sent.
+fn last_sent(stage: &Stage<'_>) -> MonoNanos {
+    let events = stage.tape().events();
+    let sent = events.iter().rev().find(|e| matches!(e.kind, Kind::Sent { .. }));
+    sent.map_or_else(|| stage.tape().now(), |e| e.at)
 }
