@@ -22,13 +22,8 @@ use tokio::{
 /// What an environment permits for the way to the agent.
 const FAULTS: &str = "  faults: [reset, latency, partial_response]\n";
 
-const DEADLINES: [&str; 5] = [
-    "a2a.time.acknowledged",
-    "a2a.time.first_progress",
-    "a2a.time.progress_gap",
-    "a2a.time.step",
-    "a2a.time.task",
-];
+const DEADLINES: [&str; 5] =
+    ["a2a.time.acknowledged", "a2a.time.first_progress", "a2a.time.progress_gap", "a2a.time.step", "a2a.time.task"];
 
 /// Puts promises in time into the bundle: the shared ones, or those given.
 fn promise(world: &World, temporal: Option<&str>) -> Result<()> {
@@ -95,9 +90,8 @@ const HONEST: [&str; 12] = [
 fn the_honest_agent_keeps_what_it_promises_in_time_on_each_binding() -> Result<()> {
     let world = World::bindings(&[])?;
     promise(&world, None)?;
-    let (code, report) = verify(&world, world.address(), FAULTS, &[])?;
-    assert_eq!((code, failures(&report)), (0, vec![]), "{report:#}");
-    assert_eq!(unpassed(&report, &HONEST), [] as [String; 0]);
+    let (code, report) = verify(&world, world.address(), FAULTS, &only(&HONEST))?;
+    assert_eq!((code, unpassed(&report, &HONEST)), (0, vec![]), "{report:#}");
     assert_eq!(verdicts(&report, "a2a.time.cancel").len(), 3);
     Ok(())
 }
@@ -106,19 +100,18 @@ fn the_honest_agent_keeps_what_it_promises_in_time_on_each_binding() -> Result<(
 fn the_javascript_agent_keeps_what_it_promises_in_time_on_each_binding() -> Result<()> {
     let world = World::javascript_bindings()?;
     promise(&world, None)?;
-    let (code, report) = verify(&world, world.address(), FAULTS, &[])?;
-    assert_eq!((code, failures(&report)), (0, vec![]), "{report:#}");
-    let open: Vec<&str> = HONEST.into_iter().filter(|check| *check != "a2a.credential.ends").collect();
-    assert_eq!(unpassed(&report, &open), [] as [String; 0]);
+    let open: Vec<&'static str> = HONEST.into_iter().filter(|check| *check != "a2a.credential.ends").collect();
+    let (code, report) = verify(&world, world.address(), FAULTS, &only(&open))?;
+    assert_eq!((code, unpassed(&report, &open)), (0, vec![]), "{report:#}");
     Ok(())
 }
 
-/// An agent that breaks one promise beside one that keeps all, in whole runs.
-fn caught(switch: &str, wanted: &[Caught]) -> Result<()> {
+/// An agent that breaks one promise beside one that keeps all, held against these checks.
+fn caught(switch: &str, checks: &[&'static str], wanted: &[Caught]) -> Result<()> {
     let report_of = |more: &[&str]| -> Result<Value> {
         let world = World::bindings(more)?;
         promise(&world, None)?;
-        Ok(verify(&world, world.address(), FAULTS, &[])?.1)
+        Ok(verify(&world, world.address(), FAULTS, &only(checks))?.1)
     };
     let (honest, lying) = (report_of(&[])?, report_of(&["--unkept", switch])?);
     let found: BTreeSet<_> = failures(&lying).into_iter().collect();
@@ -129,17 +122,22 @@ fn caught(switch: &str, wanted: &[Caught]) -> Result<()> {
 
 #[test]
 fn an_agent_that_forgets_its_tasks_early_is_caught() -> Result<()> {
-    caught("forgets-tasks", &[("temporal", "RETENTION_NOT_KEPT")])
+    caught("forgets-tasks", &["a2a.time.retention"], &[("temporal", "RETENTION_NOT_KEPT")])
 }
 
 #[test]
 fn an_agent_that_remembers_a_token_beyond_its_end_is_caught() -> Result<()> {
-    caught("remembers-tokens", &[("temporal", "CREDENTIAL_EXPIRED_ACCEPTED")])
+    caught(
+        "remembers-tokens",
+        &["a2a.credential.ends", "a2a.auth.expired"],
+        &[("temporal", "CREDENTIAL_EXPIRED_ACCEPTED")],
+    )
 }
 
 #[test]
 fn an_agent_that_cancels_a_task_with_its_request_is_caught() -> Result<()> {
-    caught("cancels-with-caller", &[("protocol", "DISCONNECT_ENDS_TASK"), ("temporal", "RECOVERY_FAILED")])
+    let checks = ["a2a.request.dropped", "a2a.answer.lost", "a2a.task.cancel"];
+    caught("cancels-with-caller", &checks, &[("protocol", "DISCONNECT_ENDS_TASK"), ("temporal", "RECOVERY_FAILED")])
 }
 
 const STRICT: &str = "temporal_contract:
@@ -245,9 +243,8 @@ async fn an_agent_that_is_late_behind_its_wire_is_caught_over_grpc() -> Result<(
     proxy.faults().apply(Some(FaultPlan::always(Fault::Latency { millis: 4000 }))).await?;
     let (code, report) = run()?;
     assert_eq!(code, 1, "{report:#}");
-    let failed = |check: &str| {
-        verdicts(&report, check).contains(&("a2a-grpc-1.0/user/standard".to_owned(), "FAIL".to_owned()))
-    };
+    let failed =
+        |check: &str| verdicts(&report, check).contains(&("a2a-grpc-1.0/user/standard".to_owned(), "FAIL".to_owned()));
     assert!(DEADLINES[..2].iter().all(|check| failed(check)), "{report:#}");
     pair::executed(pair::PYTHON, "late over gRPC", &honest, &report, &[("temporal", "DEADLINE_MISSED")])
 }

@@ -38,8 +38,7 @@ impl Check for CancelTold {
         if cancels.is_empty() {
             return vec![answers::no_task(facts)];
         }
-        let out: Vec<Finding> =
-            cancels.iter().filter_map(|c| Some(judge(facts, c, c.waiting.as_ref()?))).collect();
+        let out: Vec<Finding> = cancels.iter().filter_map(|c| Some(judge(facts, c, c.waiting.as_ref()?))).collect();
         if out.is_empty() {
             let remedy = "no task was canceled while somebody waited for it";
             return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, "a call that waits", remedy)];

@@ -211,7 +211,11 @@ mod tests {
     fn a_refusal_of_a_task_at_work_is_a_warning() {
         let refused = canceling(World::honest(), |i| {
             let error = json!({"code": -32002, "message": "no"});
-            if i.operation == "CancelTask" { Edit::Replace(i.with_error(error)) } else { reads(i, "TASK_STATE_WORKING") }
+            if i.operation == "CancelTask" {
+                Edit::Replace(i.with_error(error))
+            } else {
+                reads(i, "TASK_STATE_WORKING")
+            }
         });
         passes(&CancelWorks, &refused);
         assert!(warnings(&CancelWorks, &refused).contains(&ReasonCode::CancelNotEffective));
@@ -219,11 +223,12 @@ mod tests {
 
     #[test]
     fn an_agent_that_breaks_over_a_cancel_is_caught() {
-        let breaks = |answer: fn(&Item<'_>) -> Value| {
-            canceling(World::honest(), move |i| {
-                if i.operation == "CancelTask" { Edit::Replace(answer(i)) } else { Edit::Keep }
-            })
-        };
+        let breaks =
+            |answer: fn(&Item<'_>) -> Value| {
+                canceling(World::honest(), move |i| {
+                    if i.operation == "CancelTask" { Edit::Replace(answer(i)) } else { Edit::Keep }
+                })
+            };
         let raised = breaks(|i| i.with_error(json!({"code": -32603, "message": "cancel is not implemented"})));
         caught(&CancelWorks, &raised, ReasonCode::ErrorCodeMismatch);
         let unknown = breaks(|i| i.with_error(json!({"code": -32001, "message": "no such task"})));

@@ -47,7 +47,10 @@ static SPEC: ScenarioSpec = ScenarioSpec {
     gate: Gate::Security,
     control: Control::Within,
     clearance: Clearance::Write,
-    ..ScenarioSpec::new(ID, "A task is read with the credential that it was begun with, after that has ended, and with others.")
+    ..ScenarioSpec::new(
+        ID,
+        "A task is read with the credential that it was begun with, after that has ended, and with others.",
+    )
 };
 
 impl Scenario for CredentialEnds {

@@ -61,7 +61,10 @@ pub(super) struct Lost {
 static BY_US: ScenarioSpec = ScenarioSpec {
     clearance: Clearance::Write,
     budget: Budget { calls: 40, ..Budget::USUAL },
-    ..ScenarioSpec::new(DROPPED, "A request is dropped at once, or while its task is at work; the task is read to its end.")
+    ..ScenarioSpec::new(
+        DROPPED,
+        "A request is dropped at once, or while its task is at work; the task is read to its end.",
+    )
 };
 static ON_THE_WAY: ScenarioSpec = ScenarioSpec {
     gate: Gate::Security,
@@ -143,8 +146,7 @@ async fn begin(stage: &mut Stage<'_>, conversation: &Conversation, how: &str) ->
     };
     let request = conversation.lasting(stage);
     let streamed = how == PARTIAL && streams(stage);
-    let operation =
-        if streamed { Operation::SendStreamingMessage(request) } else { Operation::SendMessage(request) };
+    let operation = if streamed { Operation::SendStreamingMessage(request) } else { Operation::SendMessage(request) };
     let call = client.prepare(operation);
     let exchange = client.start(stage, &call).await?;
     if streamed {

@@ -60,7 +60,8 @@ mod tests {
         passes(&AnswerLost, &driven);
         let mut ends: Vec<(String, End)> = Vec::new();
         for recording in driven.run.recordings.iter().filter(|r| r.scenario.0 == lost::DISTURBED) {
-            let sent = recording.exchanges().into_iter().filter(|x| x.intent.is_some_and(|op| op.0.starts_with("Send")));
+            let sent =
+                recording.exchanges().into_iter().filter(|x| x.intent.is_some_and(|op| op.0.starts_with("Send")));
             let lost = sent.last().expect("a message is sent").id;
             let end = recording.events.iter().find_map(|e| match &e.kind {
                 Kind::Ended { x, how } if *x == lost => Some(how.clone()),

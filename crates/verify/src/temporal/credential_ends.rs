@@ -52,7 +52,9 @@ fn shown<'s, 'a>(tape: Tape<'a>, all: &'s [Answered<'a>], name: &str) -> Vec<&'s
         .events
         .iter()
         .filter_map(|e| match &e.kind {
-            ostiary_record::Kind::Mark { label, value } if label.0 == scenario::SHOWN => Some((e.seq, value.as_deref())),
+            ostiary_record::Kind::Mark { label, value } if label.0 == scenario::SHOWN => {
+                Some((e.seq, value.as_deref()))
+            }
             _ => None,
         })
         .collect();
@@ -73,7 +75,9 @@ fn judge(facts: &Facts<'_>, tape: Tape<'_>, all: &[Answered<'_>]) -> Vec<Finding
     match ended.task() {
         None if refused(ended) => vec![goes_on(facts, ended, &fresh, outlived(tape, all))],
         None => vec![unclear(facts, ended)],
-        Some((task, _)) if task.state() == Some(TaskState::AuthRequired) => vec![goes_on(facts, ended, &fresh, outlived(tape, all))],
+        Some((task, _)) if task.state() == Some(TaskState::AuthRequired) => {
+            vec![goes_on(facts, ended, &fresh, outlived(tape, all))]
+        }
         Some(_) => vec![served(facts, ended, one(UNSEEN), one(OLD))],
     }
 }
@@ -106,7 +110,8 @@ fn served(
         }
         (_, Some(old)) if old.task().is_some() => fail(old, "the task is served, also to one that ended an hour ago"),
         _ => {
-            let remedy = "the credential is taken shortly after its end, as clocks may differ; its later end was not waited for";
+            let remedy =
+                "the credential is taken shortly after its end, as clocks may differ; its later end was not waited for";
             facts.inconclusive(ReasonCode::ObservationIncomplete, "an end beyond all tolerance", remedy).at_exchange(x)
         }
     }

@@ -89,7 +89,10 @@ fn recovers(facts: &Facts<'_>, tape: Tape<'_>, all: &[Answered<'_>]) -> Finding 
         return missing("a dependency that is down", "the dependency was not taken down");
     };
     if attempts(tape, ATTEMPTS).is_none_or(|(tried, _)| tried.is_empty()) {
-        return missing("an example that needs the dependency", "nothing tried to reach the dependency for the example");
+        return missing(
+            "an example that needs the dependency",
+            "nothing tried to reach the dependency for the example",
+        );
     }
     let own = || all.iter().filter(|a| a.tape.index == tape.index);
     let sent = |a: &&Answered<'_>| a.operation() == "SendMessage";
@@ -163,14 +166,19 @@ fn retries(facts: &Facts<'_>, tape: Tape<'_>, (most, backoff): (u32, u64)) -> Fi
         return missing("attempts", "the dependency was not taken down");
     };
     if attempts(tape, NOISE).is_none_or(|(unasked, _)| !unasked.is_empty()) {
-        let remedy = "the dependency is also called when nothing is asked, so that attempts for an example are not told apart";
+        let remedy =
+            "the dependency is also called when nothing is asked, so that attempts for an example are not told apart";
         return missing("attempts of the example alone", remedy);
     }
     if tried.is_empty() {
-        return missing("an example that needs the dependency", "nothing tried to reach the dependency for the example");
+        return missing(
+            "an example that needs the dependency",
+            "nothing tried to reach the dependency for the example",
+        );
     }
     let expected = format!("{most} attempts at most, {backoff} ms apart at least");
-    let fail = |observed: String| facts.fail(ReasonCode::RetryPolicyViolated, vec![tape.cite(at)], &*expected, observed);
+    let fail =
+        |observed: String| facts.fail(ReasonCode::RetryPolicyViolated, vec![tape.cite(at)], &*expected, observed);
     if tried.len() > usize::try_from(most).unwrap_or(usize::MAX) {
         return fail(format!("{} attempts", tried.len()));
     }

@@ -125,9 +125,8 @@ impl<'a> Pace<'a> {
 
     fn between(&self, counts: impl Fn(&Sign) -> bool) -> Vec<Span> {
         let signs: Vec<&Sign> = self.signs.iter().filter(|s| counts(s)).collect();
-        let pair = |pair: &[&Sign]| {
-            pair[1].moment.since(&pair[0].moment, self.cite(pair[0].moment.seq, pair[1].moment.seq))
-        };
+        let pair =
+            |pair: &[&Sign]| pair[1].moment.since(&pair[0].moment, self.cite(pair[0].moment.seq, pair[1].moment.seq));
         let mut out: Vec<Span> = signs.windows(2).map(pair).collect();
         // a task that has not ended is silent since its last sign
         if let (Some(last), None, Some((quiet, seq))) = (signs.last(), self.end(), self.quiet)

@@ -59,7 +59,8 @@ fn judge(facts: &Facts<'_>, promised: u64, sent: &Answered<'_>, last: &Answered<
         if waited.saturating_add(latency) >= promised {
             return facts.pass(cited());
         }
-        let remedy = format!("the task was there after {waited} ms; {promised} ms are promised, and were not waited for");
+        let remedy =
+            format!("the task was there after {waited} ms; {promised} ms are promised, and were not waited for");
         return facts.inconclusive(ReasonCode::ObservationIncomplete, "the rest of the retention", remedy);
     }
     match last.reply.error() {

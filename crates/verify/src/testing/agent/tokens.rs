@@ -25,11 +25,7 @@ impl Authority for Honest {
         Vec::new()
     }
 
-    fn flawed<'a>(
-        &'a self,
-        subject: &'a ActorId,
-        _: TokenFlaw,
-    ) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
+    fn flawed<'a>(&'a self, subject: &'a ActorId, _: TokenFlaw) -> BoxFuture<'a, Result<Option<Actor>, CouldNotRun>> {
         let actor = shown(subject, "token-expired");
         Box::pin(async move { Ok(Some(actor)) })
     }
