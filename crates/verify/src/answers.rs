@@ -109,9 +109,11 @@ pub(crate) fn some_of(mut seen: Vec<EventRef>) -> Vec<EventRef> {
 
 /// The finding where no task was seen: void where the agent answers with messages only, else unknown.
 pub(crate) fn no_task(facts: &Facts<'_>) -> Finding {
-    let sent: Vec<_> = all(facts).into_iter().filter(|a| a.operation().starts_with("Send")).collect();
+    let sent = all(facts).into_iter().filter(|a| a.operation().starts_with("Send"));
+    // what was refused says nothing of what is answered: scenarios send what must be refused, too
+    let served: Vec<Answered<'_>> = sent.filter(|a| a.reply.error().is_none()).collect();
     let is_message = |a: &Answered<'_>| matches!(a.first_item(), Some((StreamItem::Message(_), _)));
-    if !sent.is_empty() && sent.iter().all(is_message) {
+    if !served.is_empty() && served.iter().all(is_message) {
         return facts.not_applicable("answer to SendMessage", "/message");
     }
     facts.inconclusive(ReasonCode::ObservationIncomplete, "a task", "no task was seen")

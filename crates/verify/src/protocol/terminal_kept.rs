@@ -153,5 +153,11 @@ mod tests {
         let mut world = World::honest();
         world.makes_tasks = false;
         is(&REOPENED, &world.drive(), Outcome::NotApplicable);
+        let refusing = world.drive().edit(|i| {
+            let error = json!({"code": -32001, "message": "no"});
+            let refused = i.scenario == cancel::ID && i.operation == "SendMessage";
+            if refused { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
+        });
+        is(&REOPENED, &refusing, Outcome::NotApplicable);
     }
 }
