@@ -1,4 +1,5 @@
-//! How many scenarios call at the same time. One that only waits holds no slot: waits overlap, however many there are.
+//! How many scenarios call at the same time. One that only waits holds no slot: waits overlap, however many there are. Who
+//! has waited goes on at once, since what it waited for does not: then none begins until there are few enough again.
 
 use std::{
     collections::VecDeque,
@@ -15,7 +16,8 @@ pub(crate) struct Slots(Arc<Mutex<State>>);
 pub(crate) struct Slot(Option<Slots>);
 
 struct State {
-    free: usize,
+    /// Below zero when some have come back to more than there are.
+    free: isize,
     waiting: VecDeque<oneshot::Sender<Slot>>,
 }
 
@@ -24,15 +26,16 @@ struct State {
 impl Slots {
     /// So many, at least one.
     pub(crate) fn new(count: usize) -> Self {
-        Self(Arc::new(Mutex::new(State { free: count.max(1), waiting: VecDeque::new() })))
+        let free = isize::try_from(count.max(1)).unwrap_or(isize::MAX);
+        Self(Arc::new(Mutex::new(State { free, waiting: VecDeque::new() })))
     }
 
     /// Takes one, in the order of asking.
     pub(crate) async fn take(&self) -> Slot {
         let next = {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(left) = state.free.checked_sub(1) {
-                state.free = left;
+            if state.free > 0 {
+                state.free -= 1;
                 return Slot(Some(self.clone()));
             }
             let (sender, next) = oneshot::channel();
@@ -43,12 +46,19 @@ impl Slots {
         next.await.unwrap_or(Slot(None))
     }
 
+    /// Takes one again after a wait, before everybody who has not begun.
+    pub(crate) fn take_again(&self) -> Slot {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).free -= 1;
+        Slot(Some(self.clone()))
+    }
+
     /// Hands a slot on. Whoever gave up waiting is passed over.
     fn give_back(&self) {
         let mut slot = Slot(Some(self.clone()));
         loop {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(sender) = state.waiting.pop_front() else {
+            let next = if state.free < 0 { None } else { state.waiting.pop_front() };
+            let Some(sender) = next else {
                 state.free += 1;
                 // it is free; dropping it would free it again
                 slot.0 = None;
@@ -95,5 +105,18 @@ mod tests {
         // handed over, and dropped before it was looked at
         drop(second);
         assert!(slots.take().now_or_never().is_some());
+    }
+
+    #[test]
+    fn who_has_waited_goes_on_at_once_and_keeps_others_from_beginning() {
+        let slots = Slots::new(1);
+        let held = slots.take().now_or_never().unwrap();
+        let mut begins = Box::pin(slots.take());
+        assert!(begins.as_mut().now_or_never().is_none());
+        let back = slots.take_again();
+        drop(held);
+        assert!(begins.as_mut().now_or_never().is_none(), "one calls already");
+        drop(back);
+        assert!(begins.now_or_never().is_some());
     }
 }

@@ -364,7 +364,7 @@ impl Stage<'_> {
         // others may call meanwhile
         self.slot = None;
         self.ports.timer.wait(duration).await;
-        self.slot = Some(self.slots.take().await);
+        self.slot = Some(self.slots.take_again());
     }
 
     async fn actor(&mut self, role: Role) -> Result<Actor, CouldNotRun> {

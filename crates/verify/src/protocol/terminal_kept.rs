@@ -150,10 +150,13 @@ mod tests {
 
     #[test]
     fn an_agent_of_messages_only_has_no_tasks() {
-        let mut world = World::honest();
-        world.makes_tasks = false;
-        is(&REOPENED, &world.drive(), Outcome::NotApplicable);
-        let refusing = world.drive().edit(|i| {
+        let driven = || {
+            let mut world = World::honest();
+            world.makes_tasks = false;
+            world.drive()
+        };
+        is(&REOPENED, &driven(), Outcome::NotApplicable);
+        let refusing = driven().edit(|i| {
             let error = json!({"code": -32001, "message": "no"});
             let refused = i.scenario == cancel::ID && i.operation == "SendMessage";
             if refused { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
