@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{check, lint, report::Report, router, serve, start, watch};
+use crate::{a2a, check, lint, report::Report, router, serve, start, watch};
 
 #[derive(Parser)]
 #[command(about = "Benchmarks against bare baselines")]
@@ -41,6 +41,14 @@ enum Case {
     },
     /// The router library: filling its copy, and deciding on it
     Router {
+        #[command(flatten)]
+        plan: Plan,
+    },
+    /// The whole A2A verification of the planning agent against a bare client that makes the same exchanges
+    A2a {
+        /// The program
+        #[arg(long, default_value = "target/release/ostiary")]
+        ostiary: PathBuf,
         #[command(flatten)]
         plan: Plan,
     },
@@ -86,6 +94,7 @@ pub async fn run() -> Result<ExitCode> {
         Case::Lint { plan } => (lint::run(&plan)?, plan.format),
         Case::Watch { plan } => (watch::run(&plan).await?, plan.format),
         Case::Router { plan } => (router::run(&plan).await?, plan.format),
+        Case::A2a { ostiary, plan } => (a2a::run(&ostiary, &plan).await?, plan.format),
         Case::Serve { what } => {
             serve::run(what).await?;
             return Ok(ExitCode::SUCCESS);

@@ -4,6 +4,7 @@
 //! ratio is taken in each round, and the median of the rounds is judged. Servers run in processes of their own (this
 //! program started again), so that their CPU time is theirs alone. Start with `check`.
 
+mod a2a;
 mod check;
 mod child;
 mod cli;

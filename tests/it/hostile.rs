@@ -20,8 +20,8 @@ use ostiary_tests::{
 };
 use serde_json::{Value, json};
 
-/// What `verify` may take of memory, whatever the agent does.
-const MOST_MIB: u64 = 150;
+/// What `verify` may take of memory, whatever the agent does: 150 MB. A debug build begins with some 30 MiB more.
+const MOST_MIB: u64 = if cfg!(debug_assertions) { 173 } else { 143 };
 /// Longest run of a few checks: a debug build on two busy cores, answers that are waited for two seconds each.
 const MOST_TIME: Duration = Duration::from_secs(240);
 /// Bounds of a run that meets silence: the usual ones are for agents that think.
@@ -243,7 +243,8 @@ fn grpc_that_means_harm() -> Result<()> {
         (Habit::Compressed, "FAIL", "RESPONSE_MALFORMED"),
         (Habit::Garbage, "FAIL", "RESPONSE_MALFORMED"),
         (Habit::Deep, "FAIL", "RESPONSE_MALFORMED"),
-        (Habit::ForEver, "INCONCLUSIVE", "BUDGET_EXCEEDED"),
+        // for ever, and more than there is room for, which breaks HTTP/2
+        (Habit::ForEver, "INCONCLUSIVE", "TARGET_UNREACHABLE"),
         (Habit::ManyValues, "INCONCLUSIVE", "BUDGET_EXCEEDED"),
         (Habit::EndlessFields, "INCONCLUSIVE", "TARGET_UNREACHABLE"),
         (Habit::Pings, "INCONCLUSIVE", "TARGET_UNRESPONSIVE"),

@@ -44,7 +44,7 @@ impl Limits {
     /// For what is digested or signed: cards, schemas, statements.
     pub const DOCUMENT: Self = Self { bytes: 4 << 20, depth: 64, integers: Integers::Double, values: 200_000 };
     /// For what an agent answers: looked at, never digested as JSON.
-    pub const WIRE: Self = Self { bytes: 16 << 20, depth: 96, integers: Integers::Wide, values: 100_000 };
+    pub const WIRE: Self = Self { bytes: 16 << 20, depth: 96, integers: Integers::Wide, values: 150_000 };
 
     /// The same limits with another size.
     #[must_use]

@@ -155,7 +155,7 @@ file_type! {
         time_s: Option<u32>,
         /// Seconds of one answer, a stream included: 30 where nothing is said.
         answer_s: Option<u32>,
-        /// MiB of memory that requests and answers may take: 32 where nothing is said.
+        /// MiB of memory that large answers may take together: 24 where nothing is said.
         memory_mib: Option<u32>,
     }
 }

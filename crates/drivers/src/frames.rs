@@ -7,6 +7,8 @@ use crate::{messages::Messages, sse::Splitter};
 
 /// Bytes of an answer beyond a bound that are kept as evidence.
 const KEPT_BEYOND_BOUND: usize = 64 << 10;
+/// Bytes of a buffer that may stay unused.
+const SPARE: usize = 64 << 10;
 
 /// Cuts a body into frames within the bounds.
 pub(crate) struct Frames {
@@ -91,6 +93,8 @@ impl Frames {
     /// bounds only the beginning is kept.
     pub(crate) fn rest(&mut self) -> Option<(u32, Bytes)> {
         let mut rest = match &mut self.held {
+            // a copy, where the buffer grew far beyond what is kept for good
+            Held::Whole(body) if body.capacity() > body.len() + SPARE => Bytes::copy_from_slice(&body.split()),
             Held::Whole(body) => body.split().freeze(),
             Held::Events(splitter) => splitter.rest(),
             Held::Messages(messages) => messages.rest(),

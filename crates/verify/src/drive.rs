@@ -88,7 +88,8 @@ pub struct Allowance {
     pub time: Duration,
     /// Longest time of one answer, a stream included.
     pub answer: Duration,
-    /// Most bytes of memory that requests and answers take, read and unread; what runs when they are spent comes on top.
+    /// Most bytes of memory that answers beyond the ordinary take, read and unread; what runs when they are spent comes
+    /// on top.
     pub memory: u64,
 }
 
@@ -303,7 +304,7 @@ impl Default for Allowance {
             concurrency: 8,
             time,
             answer: Limits::default().exchange,
-            memory: 32 << 20,
+            memory: 24 << 20,
         }
     }
 }

@@ -22,6 +22,8 @@ const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 /// Answers in a row that did not end in their time, none between them that did: after these the candidate is not called
 /// again. As many as run beside each other can be unlucky together, twice.
 const MAX_SILENT: u32 = 12;
+/// Memory that every exchange may take; some ten times what one usually does.
+const ORDINARY: u64 = 64 << 10;
 
 /// Counts calls and spaces them.
 pub(crate) struct Meter {
@@ -77,16 +79,13 @@ impl Meter {
         Ok(())
     }
 
-    /// Takes note of a request of so many bytes.
-    pub(crate) fn weigh(&self, bytes: usize) {
+    /// Takes note of what a piece of an answer takes, and of how its exchange ended that has taken `so_far`.
+    pub(crate) fn note(&self, event: &Event, carrier: Carrier, so_far: &mut u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.weight = state.weight.saturating_add(bytes as u64);
-    }
-
-    /// Takes note of what a piece of an answer takes, and of how an exchange ended.
-    pub(crate) fn note(&self, event: &Event, carrier: Carrier) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.weight = state.weight.saturating_add(weight::of(&event.kind, carrier));
+        let now = so_far.saturating_add(weight::of(&event.kind, carrier));
+        // what an ordinary exchange takes is bounded by the number of calls
+        state.weight = state.weight.saturating_add(now.saturating_sub((*so_far).max(ORDINARY)));
+        *so_far = now;
         match &event.kind {
             Kind::Ended { how: End::Deadline, .. } => state.silent += 1,
             Kind::Ended { how: End::Complete, .. } => state.silent = 0,

@@ -240,9 +240,9 @@ impl Stage<'_> {
         self.calls += 1;
         self.meter.admit(&self.tape, self.ports.timer.as_ref(), &self.channels[on.0].target).await?;
         let open = &mut self.channels[on.0];
-        self.meter.weigh(out.body.len());
+        let weight = out.body.len() as u64;
         let x = open.channel.start(out);
-        open.exchanges.insert(x, Running::default());
+        open.exchanges.insert(x, Running { weight, ..Running::default() });
         Ok(x)
     }
 
@@ -410,7 +410,9 @@ impl Stage<'_> {
         match open.channel.next(until).await {
             Next::Event(event) => {
                 open.take(&event);
-                self.meter.note(&event, open.carrier);
+                if let Some(running) = event.kind.exchange().and_then(|x| open.exchanges.get_mut(&x)) {
+                    self.meter.note(&event, open.carrier, &mut running.weight);
+                }
                 true
             }
             Next::Idle => false,

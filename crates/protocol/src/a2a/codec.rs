@@ -43,6 +43,8 @@ pub const EVENT_BYTES: usize = 4 << 20;
 
 /// Most values that are read of one answer, all its events together: in memory each takes many times its bytes.
 pub const VALUES: u32 = Limits::WIRE.values;
+/// What a map counts for: one of a single member has room for eleven.
+pub(super) const MAP: u32 = 10;
 
 /// The bindings that calls can be encoded for.
 pub const SUPPORTED: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
@@ -126,11 +128,15 @@ struct Room(u32);
 // === impl Room ===
 
 impl Room {
-    /// Takes a piece of JSON, if there is room for as many values as it can have: one before each comma, and one in each
-    /// bracket. What stands in texts is counted with them; prose comes nowhere near.
+    /// Takes a piece of JSON, if there is room for as many values as it can have: one before each comma, one in each
+    /// bracket, and what a map counts for. What stands in texts is counted with them; prose comes nowhere near.
     fn takes(&mut self, json: &[u8]) -> bool {
-        let most = json.iter().filter(|b| matches!(b, b',' | b'[' | b'{')).count();
-        self.0 = self.0.saturating_sub(u32::try_from(most).unwrap_or(u32::MAX));
+        let begun = |byte: &u8| match byte {
+            b'{' => MAP,
+            b',' | b'[' => 1,
+            _ => 0,
+        };
+        self.0 = json.iter().map(begun).fold(self.0, u32::saturating_sub);
         self.0 > 0
     }
 }

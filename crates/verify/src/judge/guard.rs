@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ostiary_record::{EventRef, Finding, ReasonCode, Run, Verdict};
+use ostiary_record::{EventRef, Finding, ReasonCode, Recording, Run, Verdict};
 
 use crate::{
     check::{Check, CheckSpec},
@@ -94,5 +94,7 @@ fn contradiction(spec: &CheckSpec, run: &Run, finding: &Finding) -> Option<Strin
 
 fn exists(run: &Run, cited: &EventRef) -> bool {
     let recording = usize::try_from(cited.recording).ok().and_then(|n| run.recordings.get(n));
-    recording.is_some_and(|r| r.events.iter().any(|e| e.seq == cited.seq))
+    let at = |r: &Recording| usize::try_from(cited.seq.0).ok().and_then(|n| r.events.get(n)).map(|e| e.seq);
+    // an event stands at its number; where a stored recording is cut, it is looked for
+    recording.is_some_and(|r| at(r) == Some(cited.seq) || r.events.iter().any(|e| e.seq == cited.seq))
 }

@@ -36,6 +36,8 @@ pub(crate) struct OpenChannel {
 pub(super) struct Running {
     pub(super) exchange: Exchange,
     pub(super) delivered: usize,
+    /// What it takes in memory.
+    pub(super) weight: u64,
 }
 
 // === impl Exchange ===

@@ -144,7 +144,8 @@ fn the_time_and_the_memory_of_the_run_are_kept() {
     ];
     for (allowance, calls, named) in bounds {
         let harness = Harness::of(vec![ask("s.one", |s| s.repeats = 3)], reads(&["s.one"]));
-        let world = world(|_, _| OK);
+        let large: &'static str = "x".repeat(100 << 10).leak();
+        let world = world(move |_, _| Answer::Whole(200, Vec::new(), large));
         let run = run(&harness, &Request { allowance, ..request(&bundle) }, &world.ports);
         assert_eq!(world.calls.load(Ordering::Relaxed), calls, "{named}");
         assert_eq!(run.not_run.len() as u64, 3 - calls, "{named}");

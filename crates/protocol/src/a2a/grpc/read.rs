@@ -11,6 +11,8 @@ use jiff::Timestamp;
 use ostiary_canon::json::Limits;
 use serde_json::{Map, Number, Value};
 
+use crate::a2a::codec::MAP;
+
 use super::{
     schema::{Enum, Field, KNOWN_DETAILS, Kind, Message, Rule},
     wire::{Fields, Payload, WireError},
@@ -61,6 +63,7 @@ pub fn read_within(message: &Message, bytes: &[u8], values: &mut u32) -> Result<
 
 fn at(message: &Message, bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
     let room = room.inside("messages")?;
+    room.takes(MAP)?;
     let mut out = Map::new();
     let merged = merged(message, bytes)?;
     for field in Fields::of(&merged) {
@@ -173,7 +176,7 @@ fn empty(kind: Kind, room: Room<'_>) -> Result<Value, ReadError> {
 
 fn object(bytes: &[u8], room: Room<'_>) -> Result<Value, ReadError> {
     let room = room.inside("values")?;
-    room.one_more()?;
+    room.takes(MAP)?;
     let mut out = Map::new();
     for field in Fields::of(bytes) {
         let (1, Payload::Bytes(bytes)) = field.map_err(broken)? else { continue };
@@ -331,7 +334,11 @@ impl Room<'_> {
     }
 
     fn one_more(self) -> Result<(), ReadError> {
-        let left = self.values.get().checked_sub(1);
+        self.takes(1)
+    }
+
+    fn takes(self, values: u32) -> Result<(), ReadError> {
+        let left = self.values.get().checked_sub(values);
         self.values.set(left.unwrap_or(0));
         left.map(drop).ok_or_else(|| wrong("more values than are read"))
     }

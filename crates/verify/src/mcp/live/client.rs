@@ -97,16 +97,14 @@ impl<'a> Client<'a> {
             let answer = Answer::Nothing(problem.to_string());
             return Reply { status: None, items: Vec::new(), answer, last_event: None };
         }
-        if let Some((meter, _)) = self.pace {
-            meter.weigh(out.body.len());
-        }
+        let mut weight = out.body.len() as u64;
         let x = self.channel.start(out);
         let mut came = Came::default();
         let mut until = self.after(within);
         while came.end.is_none() {
             let Next::Event(event) = self.channel.next(until).await else { break };
             if let Some((meter, _)) = self.pace {
-                meter.note(&event, carrier(self.speech.wire));
+                meter.note(&event, carrier(self.speech.wire), &mut weight);
             }
             let Some(text) = came.take(x, &event, self.speech.wire) else { continue };
             match Message::read(&text) {
