@@ -14,8 +14,11 @@ use ostiary_tests::{
 use serde_json::{Value, json};
 
 mod bindings;
+mod interfaces;
 mod javascript;
+mod negatives;
 mod push;
+mod skills;
 mod streams;
 mod times;
 

@@ -42,7 +42,11 @@ pub const fn caught(lie: Lie) -> &'static [Caught] {
         Lie::CompleteAlways => &[("protocol", "CAPABILITY_NOT_KEPT")],
         Lie::TellFullHistory => &[("protocol", "HISTORY_LENGTH_EXCEEDED")],
         Lie::ReverseList => &[("protocol", "TASK_LIST_INVALID")],
-        Lie::RequireExtension => &[("declaration", "CARD_CHANGED"), ("declaration", "REQUIRED_EXTENSION_UNSUPPORTED")],
+        Lie::RequireExtension => &[
+            ("declaration", "CARD_CHANGED"),
+            ("declaration", "REQUIRED_EXTENSION_UNSUPPORTED"),
+            ("protocol", "EXTENSION_NOT_ENFORCED"),
+        ],
         Lie::ChangeCard => &[("declaration", "CARD_CHANGED")],
     }
 }

@@ -57,12 +57,32 @@ impl World {
         Ok(Self { agent, folder, bundle, identity: None, grpc: None })
     }
 
+    /// The same agent, whose results have claims with sources and a picture; `more` says how, and what is wrong with them.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn charting(more: &[&str]) -> Result<Self> {
+        let folder = TempDir::new().context("failed to make a folder")?;
+        let public = url("/rpc");
+        let agent = SdkAgent::python("text_statistics_agent.py", &[&["--public-url", &public], more].concat())?;
+        let bundle = layered(folder.path(), &["text-statistics", "text-statistics-chart"])?;
+        Ok(Self { agent, folder, bundle, identity: None, grpc: None })
+    }
+
     /// The same agent, taking only the tokens of a synthetic issuer.
     ///
     /// # Errors
     /// When it does not come up.
     pub fn protected() -> Result<Self> {
-        Self::with_tokens(&["text-statistics", "text-statistics-protected"], None, &[])
+        Self::protected_with(&[])
+    }
+
+    /// The same; `more` are further arguments of its own.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn protected_with(more: &[&str]) -> Result<Self> {
+        Self::with_tokens(&["text-statistics", "text-statistics-protected"], None, more)
     }
 
     /// The same agent with all three bindings; `more` are further arguments of its own.
@@ -137,13 +157,33 @@ impl World {
     /// # Errors
     /// When it does not come up.
     pub fn javascript_bindings() -> Result<Self> {
+        Self::javascript_bindings_with(&[])
+    }
+
+    /// The same; `more` are further arguments of its own.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    pub fn javascript_bindings_with(more: &[&str]) -> Result<Self> {
         let folder = TempDir::new().context("failed to make a folder")?;
         let grpc = free_address()?;
         let (port, rpc, rest) = (grpc.port().to_string(), url("/rpc"), url("/rest"));
         let places = ["--public-url", &rpc, "--rest-url", &rest, "--grpc-port", &port, "--grpc-url", DECLARED_GRPC];
-        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &places)?;
+        let agent = SdkAgent::javascript("text_statistics_agent.mjs", &[&places, more].concat())?;
         let bundle = layered(folder.path(), &["text-statistics", "javascript", "javascript-bindings"])?;
         Ok(Self { agent, folder, bundle, identity: None, grpc: Some(grpc) })
+    }
+
+    /// The same world with a change of the card in its bundle, as the arguments of the agent have it.
+    ///
+    /// # Errors
+    /// When the card cannot be read or written.
+    pub fn declaring(self, change: impl FnOnce(&mut Value)) -> Result<Self> {
+        let file = self.bundle.join("agent-card.json");
+        let mut card = serde_json::from_slice(&fs::read(&file).context("failed to read the card")?)?;
+        change(&mut card);
+        fs::write(&file, card.to_string()).context("failed to write the card")?;
+        Ok(self)
     }
 
     /// Where the agent really listens.

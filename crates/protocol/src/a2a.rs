@@ -2,6 +2,7 @@
 
 pub mod binding;
 pub mod call;
+pub mod canonical;
 pub mod card;
 pub mod codec;
 pub mod digest;

@@ -6,6 +6,7 @@
 //! which turns an abstract [`a2a::operation::Operation`] into bytes of a binding and a recorded exchange into a reply.
 
 pub mod a2a;
+pub mod content;
 pub mod hidden;
 pub mod mcp;
 pub mod media_type;

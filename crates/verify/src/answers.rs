@@ -63,6 +63,20 @@ fn is_asked_otherwise(from: &[Answered<'_>]) -> bool {
         && asked == again
 }
 
+/// The exchanges of a recording that went over several bindings: how each was addressed says over which.
+pub(crate) fn by_route<'a>(tape: Tape<'a>) -> Vec<Answered<'a>> {
+    let read = |exchange: ExchangeView<'a>| {
+        let binding = match exchange.route {
+            Route::Grpc { .. } => Binding::Grpc,
+            Route::Http { path, .. } if !path.is_empty() => Binding::HttpJson,
+            Route::Http { .. } | Route::Stdio => Binding::JsonRpc,
+        };
+        let reply = Arc::new(codec::read(&binding, &exchange).ok()?);
+        Some(Answered { tape, exchange, reply, binding })
+    };
+    tape.exchanges().into_iter().filter_map(read).collect()
+}
+
 /// The exchanges of one scenario.
 pub(crate) fn of<'a>(facts: &Facts<'a>, scenario: &str) -> Vec<Answered<'a>> {
     facts.tapes_of(scenario).flat_map(|tape| on(facts, tape)).collect()
@@ -147,6 +161,11 @@ impl Answered<'_> {
     /// The operation meant; empty for a raw request.
     pub(crate) fn operation(&self) -> &str {
         self.exchange.intent.map_or("", |op| op.0.as_str())
+    }
+
+    /// The binding it went over.
+    pub(crate) const fn binding(&self) -> &Binding {
+        &self.binding
     }
 
     /// The request message in ProtoJSON, whatever the binding; null where the request is none.

@@ -3,13 +3,15 @@
 use ostiary_protocol::a2a::Card;
 use ostiary_record::{Finding, ReasonCode};
 
-use crate::{check::Check, discover::CARD, facts::Facts};
+use crate::{check::Check, discover::CARD, facts::Facts, negatives};
 
 mod accepted;
 mod credential;
 mod cross_tenant;
 mod existence;
-mod leak;
+mod extended_card;
+mod forbidden;
+pub(crate) mod leak;
 mod public;
 mod push;
 mod refusal;
@@ -21,8 +23,11 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.push(Box::new(public::Public));
     out.push(Box::new(cross_tenant::CrossTenant));
     out.push(Box::new(existence::Existence));
+    out.push(Box::new(forbidden::ForbiddenTask));
+    out.push(Box::new(extended_card::ExtendedCardProtected));
     out.push(Box::new(leak::Leaks));
     out.extend(push::checks());
+    out.push(Box::new(negatives::KeepsSecrets));
     out
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ostiary_protocol::a2a::{Binding, codec};
 use ostiary_record::{
     ReasonCode, Severity,
     reason::{ReasonRow, Retry},
@@ -10,6 +11,7 @@ use ostiary_record::{
 use crate::{
     check::{CheckSpec, Reads},
     judge::ENGINE_REASONS,
+    negatives::{self, Negative, Readback},
     registry::Harness,
     scenario::{Control, Isolation, ScenarioSpec},
 };
@@ -74,6 +76,52 @@ pub fn checks_page() -> String {
         scenario_row(&mut page, scenario.spec());
     }
     page
+}
+
+/// `docs/negatives.md`: each negative, the bindings that can say it, and who answers which of the six questions.
+#[must_use]
+pub fn negatives_page() -> String {
+    let harness = Harness::standard();
+    let mut page = format!(
+        "# Negatives of A2A\n\n{GENERATED}\n\nEach negative is brought about over every binding that can say it, after a \
+         control that worked, and six questions are put to its refusal: is it caught in its layer, with the same error each \
+         time, without showing what is nobody's business, without a wrong hint to retry, without leaving something behind, \
+         and is it written down? What the protocol does not show needs an observer and is INCONCLUSIVE without one. \
+         Findings carry the negative's name in their detail, and the question where it is answered with no.\n\n\
+         | negative | layer | JSON-RPC | HTTP+JSON | gRPC | scenario | caught | stable, retry | sensitive | left behind | audit |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for negative in negatives::ALL {
+        let said = |binding: &Binding| if negative.can_be_said(binding) { "yes" } else { "cannot say it" };
+        let [json_rpc, http_json, grpc] = codec::SUPPORTED.each_ref().map(said);
+        let left = match negative.readback {
+            Readback::Listed => "listed before and after",
+            Readback::Task => "task read before and after",
+            Readback::Observer => "observer of records",
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {json_rpc} | {http_json} | {grpc} | `{}` | {} | `a2a.negative.refusal` | \
+             `a2a.negative.sensitive` | {left} | observer of the audit log |",
+            negative.name,
+            negative.layer,
+            negative.scenario,
+            catchers(&harness, negative),
+        );
+    }
+    page
+}
+
+/// The checks that say whether a negative is refused, and with which error.
+fn catchers(harness: &Harness, negative: &Negative) -> String {
+    let own = |spec: &&'static CheckSpec| {
+        let apart = ["case.", "contract.", "a2a.negative.", "a2a.error.leak", "a2a.error.shape", "a2a.error.mapping"];
+        let reads = spec.reads.scenarios().contains(&negative.scenario);
+        let across = matches!(spec.reads, Reads::AcrossProfiles(_));
+        reads && !across && spec.layer == negative.layer && !apart.iter().any(|prefix| spec.id.starts_with(prefix))
+    };
+    let all = harness.checks().map(crate::check::Check::spec).filter(own);
+    all.filter(|spec| spec.covers.contains(&"G-01")).map(|spec| format!("`{}`", spec.id)).collect::<Vec<_>>().join(", ")
 }
 
 fn scenario_row(page: &mut String, spec: &ScenarioSpec) {

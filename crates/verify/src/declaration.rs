@@ -24,6 +24,7 @@ mod signature;
 mod skill_ids;
 mod text;
 mod unchanged;
+mod undeclared;
 
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
@@ -43,6 +44,7 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(modes::Modes),
         Box::new(extension::RequiredExtension),
         Box::new(signature::Signature),
+        Box::new(undeclared::UndeclaredInterface),
     ]
 }
 

@@ -14,6 +14,7 @@ use crate::{
 
 mod guard;
 mod missing;
+mod outcome;
 pub(crate) mod repeat;
 pub(crate) mod unit;
 

@@ -29,6 +29,7 @@ mod cases;
 mod contract_view;
 mod declaration;
 mod meter;
+mod negatives;
 mod outputs;
 mod protocol;
 mod refusal;

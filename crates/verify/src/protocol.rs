@@ -1,6 +1,6 @@
 //! Checks of the protocol layer: messages, versions, streams, the task machine, errors.
 
-use crate::check::Check;
+use crate::{check::Check, negatives};
 
 pub(crate) use self::{subscribe_works::nothing_followed, undeclared::declares};
 
@@ -11,13 +11,20 @@ mod cancel_works;
 mod combined;
 mod context_mismatch;
 mod disconnect;
+mod duplicate;
 mod duplicates;
+mod equivalence;
 mod error_codes;
+mod error_mapping;
 mod error_shape;
 mod event_ids;
+mod extended_card;
+mod extension;
 mod history_length;
+mod input_mode;
 pub(crate) mod lost;
 mod machine;
+mod malformed;
 mod push;
 mod response;
 mod send_immediate;
@@ -36,6 +43,7 @@ mod task_context;
 mod task_ids;
 mod task_list;
 mod task_outcome;
+mod tenant_routing;
 mod terminal_kept;
 mod terminal_message;
 mod timestamps;
@@ -44,6 +52,7 @@ mod undeclared;
 mod unknown_task_message;
 mod version;
 mod version_accepted;
+mod version_matched;
 
 /// All checks of this layer, in the order of the documentation.
 pub(crate) fn checks() -> Vec<Box<dyn Check>> {
@@ -53,6 +62,11 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
         Box::new(combined::Combinations),
         Box::new(version_accepted::VersionAccepted),
         Box::new(version::VersionEnforced),
+        Box::new(version_matched::VersionMatched),
+        Box::new(tenant_routing::TenantRouted),
+        Box::new(extension::ExtensionEnforced),
+        Box::new(extended_card::ExtendedCardServed),
+        Box::new(equivalence::Equivalent),
         Box::new(stream_works::StreamWorks),
     ];
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Check>));
@@ -87,7 +101,13 @@ pub(crate) fn checks() -> Vec<Box<dyn Check>> {
     out.push(Box::new(lost::Dropped));
     out.push(Box::new(timestamps::Timestamps));
     out.push(Box::new(duplicates::Duplicates));
+    out.extend(malformed::MalformedMessage::ALL.map(|c| Box::new(c) as Box<dyn Check>));
+    out.push(Box::new(input_mode::InputMode));
+    out.push(Box::new(duplicate::DuplicateRequest));
     out.push(Box::new(error_codes::ErrorCodes));
     out.push(Box::new(error_shape::ErrorShape));
+    out.push(Box::new(error_mapping::ErrorMapping));
+    out.push(Box::new(negatives::StableRefusal));
+    out.push(Box::new(negatives::RefusedEffects));
     out
 }

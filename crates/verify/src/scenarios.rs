@@ -13,11 +13,19 @@ pub(crate) mod conversation;
 pub(crate) mod credential;
 pub(crate) mod credential_ends;
 pub(crate) mod dependency;
+pub(crate) mod duplicate;
+pub(crate) mod equivalence;
 pub(crate) mod example;
+pub(crate) mod extended_card;
+pub(crate) mod extension;
 pub(crate) mod follow;
+pub(crate) mod forbidden;
 pub(crate) mod ids;
+pub(crate) mod interface;
 pub(crate) mod list;
 pub(crate) mod lost;
+pub(crate) mod malformed;
+pub(crate) mod media_type;
 pub(crate) mod outcome;
 pub(crate) mod paced;
 pub(crate) mod public;
@@ -28,6 +36,7 @@ pub(crate) mod send;
 pub(crate) mod stream;
 pub(crate) mod subscribe;
 pub(crate) mod tenant;
+pub(crate) mod tenant_routing;
 pub(crate) mod terminal;
 pub(crate) mod turns;
 pub(crate) mod undeclared;
@@ -49,6 +58,14 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(unknown::UnknownTask),
         Box::new(version::Version),
         Box::new(rpc::InvalidRequest),
+        Box::new(malformed::Malformed),
+        Box::new(media_type::UndeclaredMediaType),
+        Box::new(extension::RequiredExtension),
+        Box::new(duplicate::Duplicate),
+        Box::new(extended_card::ExtendedCard),
+        Box::new(tenant_routing::TenantRouting),
+        Box::new(interface::UndeclaredInterface),
+        Box::new(equivalence::Equivalence),
         Box::new(public::Public),
         Box::new(combined::Combined),
         Box::new(tenant::CrossTenant),
@@ -56,6 +73,7 @@ pub(crate) fn all() -> Vec<Box<dyn Scenario>> {
         Box::new(retained::Retained),
         Box::new(credential_ends::CredentialEnds),
         Box::new(dependency::DependencyDown),
+        Box::new(forbidden::Forbidden),
     ];
     out.extend(lost::Lost::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));
     out.extend(undeclared::Undeclared::ALL.map(|c| Box::new(c) as Box<dyn Scenario>));

@@ -1,22 +1,19 @@
 //! What a scenario works with: channels as roles, exchanges within budget and rate, marks, states, fresh values.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
 use ostiary_canon::Profile;
 use ostiary_contract::Bundle;
 use ostiary_record::{
-    ActorId, Axes, CallbackFacts, End, EnvironmentFacts, ExchangeId, FaultPlan, Kind, ReasonCode, Source, Tape,
-    ports::{
-        Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Limits, Next, Observer, Outbound, Transport,
-    },
+    ActorId, Axes, CallbackFacts, End, EnvironmentFacts, ExchangeId, Kind, ReasonCode, Source, Tape,
+    ports::{Abort, Actor, Authority, CouldNotRun, Deadline, Faults, Inbox, Next, Observer, Outbound},
 };
 use serde_json::Value;
 
 use crate::{
     discover::{Discovered, Interface},
     drive::Ports,
-    facts::role_mark,
     meter::Meter,
     scenario::{Budget, Role},
     slots::{Slot, Slots},
@@ -26,6 +23,7 @@ use crate::{
 pub use exchange::Exchange;
 
 mod exchange;
+mod open;
 
 /// The name of the actor without credential.
 pub const ANONYMOUS: &str = "anonymous";
@@ -96,6 +94,11 @@ impl Stage<'_> {
         self.discovered.card.as_ref()
     }
 
+    /// All interfaces of the card.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Interface> {
+        self.discovered.interfaces.iter()
+    }
+
     /// The interface of the driven profile.
     ///
     /// # Errors
@@ -123,25 +126,6 @@ impl Stage<'_> {
         role == Role::Anonymous || self.cast.contains_key(&role)
     }
 
-    /// Opens a channel to the profile's interface as a role.
-    ///
-    /// # Errors
-    /// When nobody plays the role, or the target cannot be reached.
-    pub async fn open(&mut self, role: Role) -> Result<ChannelHandle, CouldNotRun> {
-        let actor = self.actor(role).await?;
-        self.mark(&role_mark(role), Some(&actor.id.0));
-        self.open_actor(actor).await
-    }
-
-    /// Opens a channel to the profile's interface as a subject that a case names.
-    ///
-    /// # Errors
-    /// When the environment has no such subject, or the target cannot be reached.
-    pub async fn open_subject(&mut self, subject: &ActorId) -> Result<ChannelHandle, CouldNotRun> {
-        let actor = self.credential_of(subject).await?;
-        self.open_actor(actor).await
-    }
-
     /// What a scenario returns when the environment has no subject that it needs.
     pub fn no_subject(&mut self, why: impl Into<String>) -> CouldNotRun {
         self.blocked = Some(ReasonCode::SubjectMissing);
@@ -152,61 +136,6 @@ impl Stage<'_> {
     #[must_use]
     pub fn subject(&self, role: Role) -> Option<&ActorId> {
         self.cast.get(&role)
-    }
-
-    /// Opens a channel as an actor whose credential is none of the environment's own; see [`Stage::authority`].
-    ///
-    /// # Errors
-    /// When the target cannot be reached.
-    pub async fn open_as(&mut self, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
-        self.open_actor(actor).await
-    }
-
-    /// Opens a channel as a role over a way of its own, disturbed by a plan from its first connection on; with the handle
-    /// by which the plan is changed.
-    ///
-    /// # Errors
-    /// When the environment permits no faults, nobody plays the role, or the target cannot be reached.
-    pub async fn open_disturbed(
-        &mut self,
-        role: Role,
-        plan: Option<&FaultPlan>,
-    ) -> Result<(ChannelHandle, Arc<dyn Faults>), CouldNotRun> {
-        let none = || CouldNotRun::Internal("the environment permits no faults".to_owned());
-        let target = self.interface()?.target.clone();
-        let detour = self.ports.detours.as_ref().ok_or_else(none)?.to(&target).await?;
-        if plan.is_some() {
-            detour.faults.switch(&self.tape, plan).await?;
-        }
-        let actor = self.actor(role).await?;
-        self.mark(&role_mark(role), Some(&actor.id.0));
-        let channel = self.open_over(detour.transport.as_ref(), actor).await?;
-        Ok((channel, detour.faults))
-    }
-
-    async fn open_actor(&mut self, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
-        let ports = self.ports;
-        self.open_over(ports.transport.as_ref(), actor).await
-    }
-
-    async fn open_over(&mut self, transport: &dyn Transport, actor: Actor) -> Result<ChannelHandle, CouldNotRun> {
-        let target = self.interface()?.target.clone();
-        for (_, value) in &actor.credentials {
-            self.tape.hide(value.strip_prefix("Bearer ").unwrap_or(value), &actor.id);
-        }
-        let exchange = self.answer_time();
-        let limits = Limits { exchange, ..Limits::default() };
-        let channel = transport.open(&self.tape, &target, &actor, limits).await?;
-        let actor = actor.id;
-        self.channels.push(OpenChannel {
-            channel,
-            actor,
-            target: target.url,
-            carrier: target.carrier,
-            exchanges: BTreeMap::new(),
-            closed: false,
-        });
-        Ok(ChannelHandle(self.channels.len() - 1))
     }
 
     /// The fixture tenant of whoever a channel was opened as.

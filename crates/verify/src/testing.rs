@@ -111,6 +111,15 @@ impl World {
         Self::with_card(|card| card["capabilities"]["streaming"] = json!(false))
     }
 
+    /// The same agent over JSON-RPC and HTTP+JSON.
+    pub(crate) fn with_bindings() -> Self {
+        Self::with_card(|card| {
+            let url = "https://agent.example.test/rest";
+            let other = json!({"url": url, "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"});
+            card["supportedInterfaces"].as_array_mut().expect("a list").push(other);
+        })
+    }
+
     /// The same agent without any security scheme, declared public.
     pub(crate) fn public() -> Self {
         let mut world = Self::with_card(|card| {

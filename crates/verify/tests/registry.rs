@@ -138,6 +138,14 @@ fn the_page_of_reason_codes_is_what_the_code_says() {
 }
 
 #[test]
+fn the_page_of_negatives_is_what_the_code_says() {
+    let page = catalogue_page::negatives_page();
+    assert!(page.lines().filter(|line| line.starts_with("| `")).count() > 20);
+    assert!(!page.contains("|  |"), "a negative that no check catches");
+    compare("negatives.md", &page);
+}
+
+#[test]
 fn the_page_of_checks_is_what_the_code_says() {
     let page = catalogue_page::checks_page();
     for check in Harness::standard().checks() {

@@ -2,9 +2,11 @@
 // verifies it, and is open to everybody. It always speaks JSON-RPC, HTTP+JSON with `--rest-url`, and gRPC with
 // `--grpc-port` and `--grpc-url`. With `--push` it tells of changes of a task where it is asked to, and refuses addresses of
 // its own network, except below the `--push-to` that its operator names; with `--push-as-it-comes` both are left to the SDK.
-// What messages it understands is in `count_words.mjs`.
+// What messages it understands is in `count_words.mjs`; `--any-message` leaves it to the SDK which are messages at all. With
+// `--tenant` its card names that routing value, under which the SDK keeps its tasks.
 
 import { CountWords } from './count_words.mjs';
+import { WholeMessages } from './messages.mjs';
 import { screened } from './push.mjs';
 import { installed, sdk } from './sdk.mjs';
 
@@ -18,14 +20,14 @@ const { default: express } = await import(new URL('express/index.js', installed)
 
 const { AgentCard } = sdk;
 
-const card = (interfaces, pushNotifications) =>
+const card = (interfaces, pushNotifications, tenant) =>
   AgentCard.fromJSON({
     name: 'Text statistics',
     description: 'Counts the words and characters of a text.',
     version: '1.0.0',
     supportedInterfaces: interfaces
       .filter(([, url]) => url)
-      .map(([protocolBinding, url]) => ({ url, protocolBinding, protocolVersion: '1.0' })),
+      .map(([protocolBinding, url]) => ({ url, protocolBinding, protocolVersion: '1.0', tenant })),
     capabilities: { streaming: true, pushNotifications, extendedAgentCard: false },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json'],
@@ -52,9 +54,10 @@ const interfaces = [
   ['HTTP+JSON', option('--rest-url')],
   ['GRPC', option('--grpc-url')],
 ];
-const agentCard = card(interfaces, process.argv.includes('--push'));
+const agentCard = card(interfaces, process.argv.includes('--push'), option('--tenant') ?? '');
 const push = process.argv.includes('--push-as-it-comes') ? [] : screened(option('--push-to'));
-const requestHandler = new DefaultRequestHandler(
+const Handler = process.argv.includes('--any-message') ? DefaultRequestHandler : WholeMessages;
+const requestHandler = new Handler(
   agentCard,
   new InMemoryTaskStore(),
   new CountWords(),

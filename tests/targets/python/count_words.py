@@ -11,12 +11,13 @@ import asyncio
 import json
 from datetime import datetime, timezone
 
-from a2a.helpers import new_data_message, new_data_part, new_task_from_user_message, new_text_part
+from a2a.helpers import new_data_message, new_task_from_user_message, new_text_part
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types import Task, TaskState
 from a2a.utils.errors import UnsupportedOperationError
+from chart import counted
 
 
 def wish_of(text):
@@ -32,7 +33,8 @@ def wish_of(text):
 class CountWords(AgentExecutor):
     """Answers each message with one JSON artifact: words and characters."""
 
-    def __init__(self):
+    def __init__(self, parts=counted):
+        self.parts = parts
         # of each task: set once it has ended. The SDK lets a later event end a task again, so that a cancel which comes
         # while the last step is on its way has to be kept apart here.
         self.over = {}
@@ -54,8 +56,7 @@ class CountWords(AgentExecutor):
         elif wish.get("fail"):
             await end(over, updater.failed, said(updater, "the text could not be counted"))
         elif await worked(wish, updater, over):
-            counts = counts_of(str(wish.get("text", "")))
-            await updater.add_artifact([new_data_part(counts, media_type="application/json")], name="counts")
+            await updater.add_artifact(self.parts(counts_of(str(wish.get("text", "")))), name="counts")
             await end(over, updater.complete)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:

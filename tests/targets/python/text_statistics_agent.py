@@ -8,6 +8,8 @@ with `--rest-url`, and gRPC with `--grpc-port` and `--grpc-url`.
 The SDK's gRPC server does not look at the protocol version of a request, so that the agent does;
 `--any-grpc-version` leaves it to the SDK.
 
+`--extension` and `--extended-card` declare what they say; `careful.py` keeps it, and `--fault` leaves one thing of it out.
+
 With `--push` it tells of changes of a task where it is asked to, and refuses addresses of its own network, except below
 the `--push-to` that its operator names. What messages it understands is in `count_words.py`, what it does with a
 `--store` in `stored.py`. `--messages`, `--late`, `--narrow` and `--tenant` make it honest in another way; which promises it
@@ -16,18 +18,20 @@ breaks where it is told to is in `unkept.py`.
 
 import argparse
 import asyncio
+import functools
 import json
 
+import chart
 import jwt
 import push
 import requests
 import uvicorn
 from a2a.auth.user import User
-from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes, create_rest_routes
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import AgentCard
 from a2a.utils.errors import VersionNotSupportedError
+from careful import FAULTS, Careful
 from count_words import CountWords, SayCounts
 from google.protobuf.json_format import ParseDict
 from numbered import CountNumbered
@@ -219,16 +223,37 @@ def main():
     arguments.add_argument("--store-attempts", type=int, default=3, help="how often an unreachable store is tried")
     arguments.add_argument("--store-backoff-ms", type=int, default=200, help="the pause before the second attempt")
     arguments.add_argument("--unkept", choices=UNKEPT, help="the promise that is broken on purpose")
+    arguments.add_argument("--extension", help="an extension that callers must name")
+    arguments.add_argument("--extended-card", choices=["same", "other", "absent"], help="declare an extended card")
+    arguments.add_argument("--any-input", action="store_true", help="do not look at the media types of parts")
+    arguments.add_argument("--undeclared-rest", action="store_true", help="serve HTTP+JSON, which the card does not name")
+    arguments.add_argument("--chart", choices=["whole", *chart.FAULTS], help="answer with claims and a picture, too")
+    arguments.add_argument("--fault", action="append", default=[], choices=FAULTS, help="leave one thing out")
     asyncio.run(serve(arguments.parse_args()))
 
 
 UNKEPT = ["forgets-tasks", "remembers-tokens", "cancels-with-caller", "gives-store-up"]
 
 
+def declare(agent_card, options):
+    """What the options add to the card."""
+    if options.extension:
+        agent_card.capabilities.extensions.add(uri=options.extension, required=True)
+    if options.chart:
+        agent_card.default_output_modes.append("image/png")
+    if options.extended_card:
+        agent_card.capabilities.extended_agent_card = True
+    return agent_card
+
+
 def kind(options):
     if options.unkept == "cancels-with-caller":
         return CancelingHandler
-    return Narrow if options.narrow else of_tenant(options.tenant) if options.tenant else DefaultRequestHandler
+    if options.narrow:
+        return Narrow
+    if options.tenant and "any-tenant" not in options.fault:
+        return of_tenant(options.tenant)
+    return functools.partial(Careful, extension=options.extension, faults=options.fault)
 
 
 def executor(options):
@@ -239,19 +264,20 @@ def executor(options):
     if options.store:
         gives_up = options.unkept == "gives-store-up"
         return Stored(options.store, options.store_attempts, options.store_backoff_ms, gives_up)
-    return CountWords()
+    return CountWords(chart.charted(options.chart)) if options.chart else CountWords()
 
 
 async def serve(options):
     json_rpc = options.public_url or f"http://127.0.0.1:{options.port}/rpc"
     interfaces = [("JSONRPC", json_rpc), ("HTTP+JSON", options.rest_url), ("GRPC", options.grpc_url)]
     protected = options.jwks is not None or options.discover
-    agent_card = card(interfaces, protected, options.push, options)
+    agent_card = declare(card(interfaces, protected, options.push, options), options)
     handler = kind(options)(
         agent_executor=executor(options),
         task_store=Forgetting() if options.unkept == "forgets-tasks" else InMemoryTaskStore(),
         agent_card=agent_card,
-        validate_input_modes=True,
+        extended_agent_card=extended(agent_card, options.extended_card),
+        validate_input_modes=not options.any_input,
         **(push.push_parts(options) if options.push else {}),
     )
     middleware, backend = [], None
@@ -267,11 +293,13 @@ async def serve(options):
         # held to the end: a server that nobody holds stops
         over_grpc = grpc_server(handler, options.grpc_port, backend, options.any_grpc_version)
         await over_grpc.start()
-    shown = card(interfaces, protected, options.push and not options.push_undeclared, options)
+    shown = declare(card(interfaces, protected, options.push and not options.push_undeclared, options), options)
     routes = create_agent_card_routes(shown) + create_jsonrpc_routes(handler, "/rpc")
     if options.rest_url:
         # with a prefix of its own the SDK looks for the tenant before the prefix, where no client puts it
         routes.append(Mount("/rest", app=Router(create_rest_routes(handler), redirect_slashes=False)))
+    if options.undeclared_rest:
+        routes += create_rest_routes(handler)
     if options.late:
         middleware.insert(0, Middleware(Late, milliseconds=options.late))
     app = Starlette(routes=routes, middleware=middleware)

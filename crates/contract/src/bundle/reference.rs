@@ -65,7 +65,9 @@ fn bare_names(parts: &Parts, files: &Files, layout: &Layout, found: &mut Vec<Pro
     let skills = file_of(FileKind::Skills);
     for example in parts.skills.iter().flat_map(|s| &s.examples) {
         look(skills, &example.input_fixture);
-        example.expected_artifact_schema.iter().chain(&example.answer_fixture).for_each(|s| look(skills, s));
+        let named = example.expected_artifact_schema.iter().chain(&example.answer_fixture).chain(&example.acceptance);
+        let same = example.expected_parts.iter().filter_map(|part| part.same_as.as_ref());
+        named.chain(same).for_each(|s| look(skills, s));
     }
     let errors = file_of(FileKind::Errors);
     parts.errors.iter().filter_map(|e| e.data_schema.as_ref()).for_each(|s| look(errors, s));

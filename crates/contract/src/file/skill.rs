@@ -59,6 +59,38 @@ file_type! {
         leads_to: LeadsTo = default,
         /// What is sent to its task once that waits for input.
         answer_fixture: Option<Located<String>>,
+        /// The business's acceptance conditions, as a schema of the result.
+        acceptance: Option<Located<String>>,
+        /// Where the result says what it claims, and on which sources.
+        claims: Option<ClaimsRule>,
+        /// The parts that the result must have, in this order; others may stand between them.
+        expected_parts: Vec<ExpectedPart> = default,
+    }
+}
+
+file_type! {
+    /// Each claim of a result names a source.
+    pub struct ClaimsRule {
+        /// JSON pointer to the list of claims in the result.
+        pointer: Located<String>,
+        /// JSON pointer from a claim to its source, or to the list of them.
+        sources_pointer: Located<String>,
+        /// JSON pointer to the list of all sources in the result; each that a claim names must be in it.
+        known_pointer: Option<Located<String>>,
+    }
+}
+
+file_type! {
+    /// A part that a result must have.
+    pub struct ExpectedPart {
+        /// Its media type, or a range of them.
+        media_type: Located<String>,
+        /// Its least size.
+        min_bytes: Option<u64>,
+        /// The digest of its bytes, in hexadecimal.
+        sha256: Option<Located<String>>,
+        /// The fixture that it says the same as.
+        same_as: Option<Located<String>>,
     }
 }
 

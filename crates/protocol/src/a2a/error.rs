@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use crate::a2a::binding::Binding;
 
+pub mod retry;
 pub mod shape;
 pub mod table;
 
+pub use retry::{RETRY_INFO, RetryClass};
 pub use shape::{ShapeGrade, ShapeProblem};
 pub use table::{ErrorKind, ErrorRow, TABLE, row};
 

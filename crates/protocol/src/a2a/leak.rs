@@ -1,4 +1,5 @@
-//! What an error must not show (E-03): stack traces, credentials, internal hosts, fields that a contract forbids.
+//! What an error must not show (E-03): stack traces, credentials, internal hosts, files and queries, fields that a contract
+//! forbids.
 //!
 //! Looks at the error object alone. Text that the caller sent is the caller's to see again, and the interface's own
 //! host is public by its card; both are taken out before looking. Findings name rule and place, never the text.
@@ -26,6 +27,10 @@ pub enum LeakKind {
     Credential,
     /// An address or name that only exists inside somebody's network.
     InternalHost,
+    /// A file of the machine that the agent runs on.
+    FilePath,
+    /// A query, or what a database says of one.
+    Query,
     /// A member whose name the contract forbids.
     ForbiddenField,
 }
@@ -54,6 +59,10 @@ static STACK: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\S+\.go:\d+ \+0x[0-9a-f]+",
         r"\S+\.rb:\d+:in [`']",
         r"\.rs:\d+:\d+\b.*\n?\s*\d+: ",
+        r"stack backtrace:\s*\n\s*\d+: ",
+        r"\bException in thread \x22[^\x22\n]+\x22",
+        r"\bCaused by: [\w.$]+(?:Exception|Error)\b",
+        r"\b\w+Error: [^\n]*\n\s+at \S+",
     ])
 });
 
@@ -65,6 +74,8 @@ static CREDENTIAL: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
         r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@",
         r"\b(?:sk|ghp|gho|xox[bp]|AKIA)[-_A-Za-z0-9]{16,}",
+        r"(?i)\bbasic\s+[A-Za-z0-9+/]{16,}={0,2}",
+        r"(?i)\b(?:password|passwd|pwd|secret|api[-_]?key|access[-_]?token)(?:\s*=\s*|\x22\s*:\s*\x22)['\x22]?[^\s'\x22,;}]{6,}",
         "⟨credential:[^⟩]*⟩",
     ])
 });
@@ -74,7 +85,31 @@ static INTERNAL: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     compile(&[
         r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01])|127\.\d{1,3}|169\.254)\.\d{1,3}\.\d{1,3}(?::\d+)?\b",
         r"(?i)\blocalhost:\d+\b",
-        r"(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:svc|cluster\.local|internal|intranet|lan|corp)\b",
+        r"(?i)\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:svc|cluster\.local|internal|intranet|lan|corp|consul|docker)\b",
+        r"\[?\b(?:f[cd][0-9a-f]{2}|fe80)(?::[0-9a-f]{0,4}){2,7}",
+    ])
+});
+
+/// Files under the folders where programs and their users live, and drives of Windows. A path of a URL has no such ending.
+static FILES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    compile(&[
+        r"(?:^|[\s\x22'(=:])/(?:home|root|srv|app|usr|opt|var|etc|tmp|mnt|data|workspace|Users)/[\w.@/+-]*\w\.\w{1,8}\b",
+        r"(?:^|[\s\x22'(=])[A-Za-z]:\\\\?[\w .-]+\\\\?[\w\\\\ .-]+",
+        r"\b(?:node_modules|site-packages|dist-packages)/",
+        r"\bfile:///\S+",
+    ])
+});
+
+/// Queries with their grammar, and the words in which the common databases complain.
+static QUERIES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    compile(&[
+        r"\bSELECT\s[\s\S]{1,400}?\sFROM\s+[\w\x22`.]+",
+        r"(?i)\bselect\s[\s\S]{1,400}?\sfrom\s+[\w\x22`.]+\s+(?:where|limit|order by|group by)\b",
+        r"(?i)\binsert\s+into\s+[\w\x22`.]+\s*(?:\(|values\b)",
+        r"(?i)\bupdate\s+[\w\x22`.]+\s+set\s+[\w\x22`.]+\s*=",
+        r"(?i)\bdelete\s+from\s+[\w\x22`.]+\s+where\b",
+        r"\bSQLSTATE\b|\bORA-\d{5}\b|(?i)\bsyntax error at or near\b|\bviolates (?:unique|foreign key|not-null|check) constraint\b",
+        r"(?i)\b(?:UNIQUE|FOREIGN KEY|NOT NULL) constraint failed\b|\bno such (?:table|column): ",
     ])
 });
 
@@ -123,6 +158,13 @@ impl Look<'_> {
         if hit(&CREDENTIAL, text) {
             push(LeakKind::Credential);
         }
+        if hit(&QUERIES, text) {
+            push(LeakKind::Query);
+        }
+        // a stack shows files, too; it is told as the one thing that it is
+        if hit(&FILES, text) && !hit(&STACK, text) {
+            push(LeakKind::FilePath);
+        }
         let public = |found: &str| self.rules.public.iter().any(|p| p.contains(found));
         if INTERNAL.iter().any(|r| r.find_iter(text).any(|m| !public(m.as_str()))) {
             push(LeakKind::InternalHost);
@@ -140,6 +182,8 @@ impl LeakKind {
             Self::StackTrace => "stack_trace",
             Self::Credential => "access_token",
             Self::InternalHost => "internal_host",
+            Self::FilePath => "file_path",
+            Self::Query => "query",
             Self::ForbiddenField => "forbidden_field",
         }
     }
@@ -175,6 +219,10 @@ mod tests {
             "thread 'main' panicked at src/main.rs:10:5: boom",
             "goroutine 17 [running]:\nmain.run()",
             "/app/agent.rb:10:in `run'",
+            "stack backtrace:\n   0: agent::run\n   1: main",
+            "Exception in thread \"main\" java.lang.IllegalStateException: no",
+            "failed; Caused by: org.example.PlanException",
+            "TypeError: x is undefined\n    at Planner.run",
         ] {
             assert_eq!(kinds(stack), [LeakKind::StackTrace], "{stack}");
         }
@@ -187,6 +235,31 @@ mod tests {
         assert_eq!(kinds("cannot reach postgres://plan:secret@db/plan"), [LeakKind::Credential]);
         assert_eq!(kinds("connect ECONNREFUSED 10.1.2.3:5432"), [LeakKind::InternalHost]);
         assert_eq!(kinds("no route to plan-db.prod.svc.cluster.local"), [LeakKind::InternalHost]);
+        assert_eq!(kinds("dial tcp [fd00:1:2::3]:5432"), [LeakKind::InternalHost]);
+        assert_eq!(kinds("login failed, password=hunter22"), [LeakKind::Credential]);
+        assert_eq!(kinds("authorization: Basic cGxhbjpzZWNyZXQtd29yZA=="), [LeakKind::Credential]);
+    }
+
+    #[test]
+    fn files_and_queries_are_seen() {
+        for file in [
+            "cannot open /srv/agent/config/plan.yaml",
+            "ENOENT: no such file, open '/home/agent/.env.local'",
+            r"cannot open C:\agents\plan\config.json",
+            "in node_modules/@a2a-js/sdk",
+        ] {
+            assert_eq!(kinds(file), [LeakKind::FilePath], "{file}");
+        }
+        for query in [
+            "near \"x\": SELECT id, state FROM tasks WHERE tenant = $1",
+            "INSERT INTO drafts (id) VALUES ($1)",
+            "UPDATE tasks SET state = 'x'",
+            "duplicate key value violates unique constraint \"drafts_pkey\"",
+            "UNIQUE constraint failed: drafts.id",
+            "no such table: drafts",
+        ] {
+            assert_eq!(kinds(query), [LeakKind::Query], "{query}");
+        }
     }
 
     #[test]
@@ -200,6 +273,11 @@ mod tests {
             "see https://a2a-protocol.org/latest/specification/#54",
             "unknown task 3512472e-9b1c-4c55-8d60, agent 10.0.0",
             "internal error",
+            "Cannot GET /noSuchOperation",
+            "/params/message/parts/0: exactly one of text, raw, url, data",
+            "select a skill from the card, then update it and set a title",
+            "invalid password or token; password: required field",
+            "see https://agent.example.test/usr/guide.html",
         ] {
             assert_eq!(kinds(text), [], "{text}");
         }

@@ -209,6 +209,18 @@ catalogue! {
     ArtifactSchemaViolation = "ARTIFACT_SCHEMA_VIOLATION", SCHEMA, Never,
         "An artifact does not satisfy the schema that its skill contract names.",
         "Correct the artifact at the pointer, or the schema.";
+    ContentLost = "CONTENT_LOST", SCHEMA, Never,
+        "A part that the contract expects is not in the result, is another, or stands in another place.",
+        "Return all expected parts whole and in their order, or correct `expected_parts`.";
+    ContentTypeFalse = "CONTENT_TYPE_FALSE", SCHEMA, Never,
+        "The bytes of a part are not of the media type that it claims, or cannot be read at all.",
+        "Name the type that the bytes have; encode `raw` in base64.";
+    AcceptanceNotKept = "ACCEPTANCE_NOT_KEPT", SCHEMA, Never,
+        "A result does not keep the acceptance conditions of its contract.",
+        "Correct the result at the pointer, or the conditions.";
+    ClaimWithoutSource = "CLAIM_WITHOUT_SOURCE", SCHEMA, Never,
+        "A claim of a result names no source, or one that the result does not list.",
+        "Name a listed source with each claim.";
     OutputSchemaViolation = "OUTPUT_SCHEMA_VIOLATION", SCHEMA, Never,
         "A tool result does not satisfy the tool's output schema.",
         "Correct the result at the pointer, or the schema.";
@@ -231,6 +243,27 @@ catalogue! {
     CapabilityNotKept = "CAPABILITY_NOT_KEPT", PROTOCOL, Never,
         "A declared capability does not work.",
         "Make it work, or declare it false.";
+    BindingsDisagree = "BINDINGS_DISAGREE", PROTOCOL, Never,
+        "Two bindings of one agent show a task differently, or refuse the same request with different errors.",
+        "Serve all bindings from one place, and map errors by the tables of the specification.";
+    TenantNotRouted = "TENANT_NOT_ROUTED", PROTOCOL, Never,
+        "A task of an interface that names a tenant is served under another routing value, or under none.",
+        "Look tasks up under the routing value of the request, or declare no tenant.";
+    ExtensionNotEnforced = "EXTENSION_NOT_ENFORCED", PROTOCOL, Never,
+        "Who does not name an extension that the card requires is served.",
+        "Answer ExtensionSupportRequiredError, or drop `required`.";
+    ExtendedCardInvalid = "EXTENDED_CARD_INVALID", PROTOCOL, Never,
+        "The extended card is no valid agent card.",
+        "Correct the member named by the pointer.";
+    ExtendedCardInconsistent = "EXTENDED_CARD_INCONSISTENT", PROTOCOL, Never,
+        "The extended card lacks what the public card declares, or leads to other interfaces.",
+        "Give the extended card the interfaces of the public one, and at least its skills.";
+    InputModeNotEnforced = "INPUT_MODE_NOT_ENFORCED", PROTOCOL, Never,
+        "A part of a media type that no skill declares was served.",
+        "Answer ContentTypeNotSupportedError, or declare the media type.";
+    DuplicateRequestMishandled = "DUPLICATE_REQUEST_MISHANDLED", PROTOCOL, Never,
+        "A message that came twice with one id changed what the first one had led to.",
+        "Answer a repetition with the first task, or make a task of its own.";
     UndeclaredCapabilityServed = "UNDECLARED_CAPABILITY_SERVED", PROTOCOL, Never,
         "A capability that the card does not declare is served.",
         "Refuse with the error that the specification names, or declare the capability.";
@@ -336,6 +369,18 @@ catalogue! {
     CallbackNotRetried = "CALLBACK_NOT_RETRIED", PROTOCOL, Never,
         "A notification that its receiver could not take was not sent again, as the specification recommends.",
         "Retry with growing pauses.";
+    ErrorMappingMixed = "ERROR_MAPPING_MIXED", PROTOCOL, Never,
+        "Statuses of errors follow the mapping of 1.0.0 in one place and that of 1.0.1 in another.",
+        "Use one mapping throughout, better that of 1.0.1.";
+    RefusalUnstable = "REFUSAL_UNSTABLE", PROTOCOL, Never,
+        "The same wrong request was refused with one error and then with another.",
+        "Answer what is refused with one error each time.";
+    RefusalMisplaced = "REFUSAL_MISPLACED", PROTOCOL, Never,
+        "What must be refused was refused by another layer than its own, or by a crash.",
+        "Check what is asked where it belongs, before anything is done.";
+    RetryMisleading = "RETRY_MISLEADING", PROTOCOL, Never,
+        "The error for a request that can never succeed invites to send it again.",
+        "Leave `RetryInfo` and statuses of passing trouble to what another try can mend.";
     TaskNotFound = "TASK_NOT_FOUND_UNEXPECTED", PROTOCOL, May,
         "A task that the candidate itself created cannot be read back.",
         "Keep tasks for at least the declared retention.";
@@ -358,6 +403,9 @@ catalogue! {
     TaskExistenceRevealed = "TASK_EXISTENCE_REVEALED", AUTHORIZATION, Never,
         "The refusal for another tenant's task differs from that for a task that does not exist.",
         "Answer both in the same way.";
+    ForbiddenTaskServed = "FORBIDDEN_TASK_SERVED", AUTHORIZATION, Never,
+        "A task was served to a subject of the same tenant to whom the contract forbids it.",
+        "Check who may do what to a task, and not its tenant alone.";
     UndeclaredCredentialRequired = "UNDECLARED_CREDENTIAL_REQUIRED", AUTHORIZATION, Never,
         "A credential is asked for although the card declares no security scheme.",
         "Declare the scheme in the card.";
@@ -374,6 +422,9 @@ catalogue! {
     SideEffectDeclarationMismatch = "SIDE_EFFECT_DECLARATION_MISMATCH", BEHAVIOR, Never,
         "A tool or operation declared read-only wrote.",
         "Declare the write, or stop writing.";
+    RefusedWithEffect = "REFUSED_WITH_EFFECT", BEHAVIOR, Never,
+        "A request that was refused left a task behind, or changed one.",
+        "Refuse before anything is done, or undo what was.";
     ForbiddenEffect = "FORBIDDEN_EFFECT", BEHAVIOR, Never,
         "An effect that the skill contract forbids was seen.",
         "Stop the effect, or change the contract.";

@@ -2,7 +2,7 @@
 
 use ostiary_protocol::a2a::{
     A2aError, Card,
-    leak::{LeakRules, leaks},
+    leak::{Leak, LeakRules, leaks},
 };
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Seq, Severity};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::{
     answers::{self, Answered},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
-    scenarios::{credential, push, rpc, send, tenant, terminal, undeclared, unknown, version},
+    scenarios::{credential, malformed, media_type, push, rpc, send, tenant, terminal, undeclared, unknown, version},
 };
 
 /// The check.
@@ -33,6 +33,8 @@ static SPEC: CheckSpec = CheckSpec {
         push::undeclared::ID,
         undeclared::EXTENDED_CARD,
         send::ID,
+        malformed::ID,
+        media_type::ID,
         tenant::ID,
         credential::MISSING,
         credential::EXPIRED,
@@ -53,15 +55,11 @@ impl Check for Leaks {
     }
 
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let forbidden: Vec<String> =
-            facts.bundle().errors.iter().flat_map(|e| e.sensitive_fields_forbidden.iter().cloned()).collect();
-        let hosts = public_hosts(facts);
         let (mut out, mut seen) = (Vec::new(), Vec::new());
         for answered in answers::all(facts) {
-            let Some((error, seq)) = error_of(&answered) else { continue };
-            let rules = LeakRules { public: public(&answered, &hosts), forbidden_fields: forbidden.clone() };
+            let Some((_, seq)) = error_of(&answered) else { continue };
             seen.extend(answered.at(seq));
-            for leak in leaks(&error, &rules) {
+            for leak in shown(facts, &answered) {
                 let (expected, observed) =
                     ("an error that keeps internals in", format!("{} is shown", leak.kind.as_str()));
                 let finding = facts.fail(ReasonCode::ErrorDataLeak, answered.at(seq), expected, observed);
@@ -73,8 +71,16 @@ impl Check for Leaks {
     }
 }
 
+/// What the error of an answer shows and should not.
+pub(crate) fn shown(facts: &Facts<'_>, answered: &Answered<'_>) -> Vec<Leak> {
+    let Some((error, _)) = error_of(answered) else { return Vec::new() };
+    let forbidden = facts.bundle().errors.iter().flat_map(|e| e.sensitive_fields_forbidden.iter().cloned());
+    let public = public(answered, &public_hosts(facts));
+    leaks(&error, &LeakRules { public, forbidden_fields: forbidden.collect() })
+}
+
 /// The error as the caller sees it: the object of the binding, or the whole page that came in its place.
-fn error_of(answered: &Answered<'_>) -> Option<(Value, Seq)> {
+pub(crate) fn error_of(answered: &Answered<'_>) -> Option<(Value, Seq)> {
     let page = || {
         let body = answered.exchange.body();
         Value::String(String::from_utf8_lossy(&body[..body.len().min(PAGE_BYTES)]).into_owned())

@@ -1,17 +1,16 @@
 //! `errors.yaml`: each error contract, judged on the refusals that the scenarios recorded (E-01). Message texts are
 //! never looked at.
 
-use ostiary_contract::file::error::{ErrorContract, HttpClass};
-use ostiary_protocol::a2a::{A2aError, Answer, Binding, ErrorKind};
+use ostiary_contract::file::error::{ErrorContract, HttpClass, Recovery};
+use ostiary_protocol::a2a::{A2aError, Answer, Binding, ErrorKind, error::RetryClass};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
-use serde_json::Value;
 
 use crate::{
     answers::{self, Answered},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
     refusal::{self, Refusal},
-    scenarios::{rpc, terminal, undeclared, unknown, version},
+    scenarios::{extension, malformed, media_type, push, rpc, terminal, undeclared, unknown, version},
     schema_cost::{self, Undecided},
 };
 
@@ -25,7 +24,18 @@ static SPEC: CheckSpec = CheckSpec {
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["E-01", "G-02"],
-    reads: Reads::Any(&[terminal::ID, unknown::ID, version::ID, undeclared::STREAM, rpc::ID]),
+    reads: Reads::Any(&[
+        terminal::ID,
+        unknown::ID,
+        version::ID,
+        undeclared::STREAM,
+        push::undeclared::ID,
+        undeclared::EXTENDED_CARD,
+        extension::ID,
+        malformed::ID,
+        media_type::ID,
+        rpc::ID,
+    ]),
     depends: &[Input::Candidate, Input::Contract],
     reasons: &[
         ReasonCode::ErrorNotRefused,
@@ -57,7 +67,7 @@ const fn condition(
 }
 
 /// The conditions that the harness knows how to bring about.
-const CONDITIONS: [Condition; 9] = [
+const CONDITIONS: [Condition; 14] = [
     condition(
         "terminal_task_received_new_message",
         terminal::ID,
@@ -68,14 +78,16 @@ const CONDITIONS: [Condition; 9] = [
     condition("unknown_task", unknown::ID, None, "GetTask"),
     condition("unsupported_protocol_version", version::ID, Some((version::AXIS, version::UNSUPPORTED)), "SendMessage"),
     condition("undeclared_streaming", undeclared::STREAM, None, "SendStreamingMessage"),
+    condition("undeclared_push", push::undeclared::ID, None, "CreateTaskPushNotificationConfig"),
+    condition("undeclared_extended_card", undeclared::EXTENDED_CARD, None, "GetExtendedAgentCard"),
+    condition("required_extension_not_named", extension::ID, None, "SendMessage"),
+    condition("malformed_message", malformed::ID, None, "SendMessage"),
+    condition("undeclared_media_type", media_type::ID, Some((media_type::AXIS, media_type::INPUT)), "SendMessage"),
     condition("unknown_method", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Method.as_str())), ""),
     condition("invalid_params", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Params.as_str())), ""),
     condition("invalid_request", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Envelope.as_str())), ""),
     condition("invalid_json", rpc::ID, Some((rpc::AXIS, rpc::Wrong::Json.as_str())), ""),
 ];
-
-/// The detail by which an error says that the same request may be sent again.
-const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 impl Check for ErrorContracts {
     fn spec(&self) -> &'static CheckSpec {
@@ -161,11 +173,19 @@ fn class(facts: &Facts<'_>, wanted: Option<HttpClass>, error: &A2aError) -> Opti
         .then(|| (format!("HTTP status {wanted}"), status.to_string(), "http_class".to_owned()))
 }
 
+/// What the error says about another try, against what the contract says. An error that says nothing contradicts nobody.
 fn retry(contract: &ErrorContract, error: &A2aError) -> Option<Wrong> {
-    let details = error.details.as_ref().and_then(Value::as_array)?;
-    let invites = details.iter().any(|d| d.get("@type").and_then(Value::as_str) == Some(RETRY_INFO));
-    let expected = "no invitation to retry what is not retryable".to_owned();
-    (invites && !contract.retryable).then(|| (expected, RETRY_INFO.to_owned(), "retryable".to_owned()))
+    let wanted = contract.retryable || contract.recovery == Some(Recovery::Retry);
+    let wrong = |expected: &str, observed: String| Some((expected.to_owned(), observed, "retryable".to_owned()));
+    match error.retry_class() {
+        RetryClass::Later if !wanted => {
+            wrong("no invitation to retry what is not retryable", format!("{}, which says to try later", error.label()))
+        }
+        RetryClass::Never if wanted => {
+            wrong("an error that says to try later", format!("{}, which says not to", error.label()))
+        }
+        _ => None,
+    }
 }
 
 fn data(facts: &Facts<'_>, contract: &ErrorContract, error: &A2aError) -> Result<Option<Wrong>, Undecided> {
@@ -183,6 +203,7 @@ fn data(facts: &Facts<'_>, contract: &ErrorContract, error: &A2aError) -> Result
 
 #[cfg(test)]
 mod tests {
+    use ostiary_protocol::a2a::error::RETRY_INFO;
     use serde_json::json;
 
     use super::*;
@@ -225,6 +246,14 @@ mod tests {
             Edit::Replace(i.with_error(json!({"code": -32001, "message": "no", "data": data})))
         });
         caught(&ErrorContracts, &inviting, ReasonCode::ErrorShapeInvalid);
+    }
+
+    #[test]
+    fn an_error_that_says_never_where_the_contract_says_later_is_caught() {
+        for retryable in ["retryable: true", "retryable: false, recovery: retry"] {
+            let later = KEPT.replace("TaskNotFoundError, retryable: false", &format!("TaskNotFoundError, {retryable}"));
+            caught(&ErrorContracts, &with_errors(&later).drive(), ReasonCode::ErrorShapeInvalid);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     facts::Facts,
     judge::{repeat, unit},
     registry::Harness,
-    scenarios::{credential, rpc, tenant, terminal, undeclared, version},
+    scenarios::{credential, duplicate, forbidden, interface, malformed, rpc, tenant, terminal, undeclared, version},
 };
 
 /// How a negative is brought about.
@@ -40,8 +40,9 @@ pub(super) const fn layer(name: NegativeName) -> Layer {
     use NegativeName as N;
     match name {
         N::RequiredExtensionNotSupported => Layer::Declaration,
-        N::MalformedArtifactPart | N::InputSchemaBoundaryOverflow | N::OutputSchemaViolation => Layer::Schema,
+        N::InputSchemaBoundaryOverflow | N::OutputSchemaViolation => Layer::Schema,
         N::InvalidJsonRpcEnvelope
+        | N::MalformedArtifactPart
         | N::UnsupportedProtocolVersion
         | N::UndeclaredStreamingRequest
         | N::TerminalTaskMessageAppend
@@ -74,26 +75,10 @@ fn means(name: NegativeName) -> Means {
         N::ExpiredTaskCredential => Means::Driven(&[credential::EXPIRED], "Z-02"),
         N::FailedAuthentication => Means::Driven(&[credential::MISSING, credential::FOREIGN], "Z-02"),
         N::McpUnknownTool | N::InputSchemaBoundaryOverflow | N::OutputSchemaViolation => NO_MCP,
-        N::MalformedArtifactPart => Means::Missing(
-            ReasonCode::ScenarioNotRun,
-            "scenario:a2a.part.malformed",
-            "no scenario sends a part of that kind",
-        ),
-        N::UndeclaredInterface => Means::Missing(
-            ReasonCode::ScenarioNotRun,
-            "scenario:a2a.interface.undeclared",
-            "no scenario looks for interfaces that the card does not name",
-        ),
-        N::DuplicateProtocolRequest => Means::Missing(
-            ReasonCode::ScenarioNotRun,
-            "scenario:a2a.message.duplicate",
-            "no scenario sends the same request twice",
-        ),
-        N::ForbiddenResourceSameTenant => Means::Missing(
-            ReasonCode::ScenarioNotRun,
-            "scenario:a2a.tenant.forbidden",
-            "no scenario reaches for a forbidden resource of the own tenant",
-        ),
+        N::MalformedArtifactPart => Means::Driven(&[malformed::ID], "E-02"),
+        N::UndeclaredInterface => Means::Driven(&[interface::ID], "I-08"),
+        N::DuplicateProtocolRequest => Means::Driven(&[duplicate::ID], "F-04"),
+        N::ForbiddenResourceSameTenant => Means::Driven(&[forbidden::ID], "Z-01"),
         N::CancelDuringSideEffect | N::DuplicateIdempotencyKey | N::ReadonlyToolMutation => NO_OBSERVER,
         N::DependencyDown | N::Timeout | N::PartialResponse => NO_FAULTS,
     }
@@ -136,7 +121,9 @@ fn checks_of(harness: &Harness, name: NegativeName) -> Vec<&dyn Check> {
             Means::Declared(req) => spec.covers.contains(&req),
             Means::Missing(..) => false,
         };
-        !own && hit && spec.layer == layer(name) && spec.severity == Severity::Error
+        // an undeclared interface is a fault of the card that only calls bring to light
+        let placed = spec.layer == layer(name) || name == NegativeName::UndeclaredInterface;
+        !own && hit && placed && spec.severity == Severity::Error
     };
     harness.checks().filter(about).collect()
 }

@@ -7,6 +7,7 @@ use ostiary_record::{EventRef, Finding, ReasonCode, Recording, Run, Verdict};
 use crate::{
     check::{Check, CheckSpec},
     facts::Facts,
+    judge::outcome::Outcomes,
 };
 
 /// Reasons that the engine itself gives for any check; a check need not list them.
@@ -40,7 +41,8 @@ pub(super) fn guarded(facts: &Facts<'_>, run: &Run, check: &dyn Check) -> Vec<Fi
         None => clipped(finding),
         Some(why) => fault(facts, &why),
     };
-    findings.into_iter().map(hold).collect()
+    let mut outcomes = Outcomes::of(facts);
+    findings.into_iter().map(hold).map(|finding| outcomes.told(finding)).collect()
 }
 
 /// The finding with texts that people can bear: what an agent says may stand in them.

@@ -1,4 +1,4 @@
-//! `a2a.version.enforced`: a request with an unsupported or missing protocol version is refused (I-02, I-03).
+//! `a2a.version.enforced`: a request with an unsupported, missing or empty protocol version is refused (I-02, I-03).
 
 use ostiary_protocol::a2a::{Card, ErrorKind, Version};
 use ostiary_record::{Finding, Gate, Layer, ReasonCode, Severity};
@@ -16,8 +16,8 @@ pub(super) struct VersionEnforced;
 
 static SPEC: CheckSpec = CheckSpec {
     id: "a2a.version.enforced",
-    version: 1,
-    summary: "A request with an unsupported or missing protocol version is refused with VersionNotSupportedError.",
+    version: 2,
+    summary: "A request with an unsupported, missing or empty protocol version is refused with VersionNotSupportedError.",
     layer: Layer::Protocol,
     gate: Gate::Conformance,
     covers: &["I-02", "I-03", "G-01", "E-02"],
@@ -36,9 +36,9 @@ impl Check for VersionEnforced {
     fn judge(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let old = speaks_0_3(facts);
         let judge = |a: &answers::Answered<'_>| {
-            // A missing header means 0.3 (§3.6), and 0.3 knows no method of this name: an agent that speaks 0.3 too
-            // may say so, and its 0.3 side may find the envelope wrong.
-            let missing = a.axis(version::AXIS) == version::MISSING;
+            // A missing or empty header means 0.3 (§3.6.2), and 0.3 knows no method of this name: an agent that speaks
+            // 0.3 too may say so, and its 0.3 side may find the envelope wrong.
+            let missing = matches!(a.axis(version::AXIS), version::MISSING | version::EMPTY);
             let named: &[ErrorKind] = if missing && old {
                 &[ErrorKind::VersionNotSupported, ErrorKind::MethodNotFound, ErrorKind::InvalidParams]
             } else {
@@ -46,12 +46,17 @@ impl Check for VersionEnforced {
             };
             refusal::judge(facts, a, Refusal { named, tolerated: &[], served: ReasonCode::VersionNotEnforced })
         };
-        answers::of(facts, version::ID).iter().flat_map(judge).collect()
+        let asked = [version::UNSUPPORTED, version::MISSING, version::EMPTY];
+        answers::of(facts, version::ID)
+            .iter()
+            .filter(|a| asked.contains(&a.axis(version::AXIS)))
+            .flat_map(judge)
+            .collect()
     }
 }
 
 /// Whether the card offers 0.3, in an interface or in the members of 0.3 beside.
-fn speaks_0_3(facts: &Facts<'_>) -> bool {
+pub(crate) fn speaks_0_3(facts: &Facts<'_>) -> bool {
     let Some(card) = facts.card().map(|v| Card::new(v.clone())) else { return false };
     let is_0_3 = |text: &str| Version::parse_lenient(text) == Some(Version { major: 0, minor: 3 });
     let listed = card.interfaces().iter().any(|i| i.version_text.is_some_and(is_0_3));
@@ -75,16 +80,17 @@ mod tests {
     }
 
     #[test]
-    fn both_refusals_pass() {
+    fn refusals_pass() {
         let driven = World::honest().drive();
         passes(&VersionEnforced, &driven);
-        assert_eq!(driven.judge(&VersionEnforced).len(), 2);
+        assert_eq!(driven.judge(&VersionEnforced).len(), 4, "one twice, none, and an empty one");
     }
 
     #[test]
     fn a_served_version_is_caught() {
         caught(&VersionEnforced, &served(version::UNSUPPORTED), ReasonCode::VersionNotEnforced);
         caught(&VersionEnforced, &served(version::MISSING), ReasonCode::VersionNotEnforced);
+        caught(&VersionEnforced, &served(version::EMPTY), ReasonCode::VersionNotEnforced);
     }
 
     #[test]
@@ -105,7 +111,7 @@ mod tests {
             card["supportedInterfaces"].as_array_mut().unwrap().push(other);
         });
         let unknown = |i: &crate::testing::Item<'_>| {
-            let missing = i.axes.get(version::AXIS).is_some_and(|v| v == version::MISSING);
+            let missing = i.axes.get(version::AXIS).is_some_and(|v| v == version::MISSING || v == version::EMPTY);
             let error = json!({"code": -32601, "message": "no"});
             if missing { Edit::Replace(i.with_error(error)) } else { Edit::Keep }
         };

@@ -14,6 +14,7 @@ use ostiary_record::{
 use serde_json::Value;
 
 use crate::{
+    discover::Interface,
     scenario::Role,
     stage::{ChannelHandle, Stage},
 };
@@ -64,20 +65,28 @@ pub(crate) struct TaskRef {
 impl Client {
     /// Opens a channel to the profile's interface as a role.
     pub(crate) async fn open(stage: &mut Stage<'_>, role: Role) -> Result<Self, CouldNotRun> {
-        let channel = stage.open(role).await?;
-        Self::on(stage, channel)
+        let interface = stage.interface()?.clone();
+        Self::open_at(stage, role, &interface).await
+    }
+
+    /// Opens a channel to another interface of the card as a role.
+    pub(crate) async fn open_at(stage: &mut Stage<'_>, role: Role, interface: &Interface) -> Result<Self, CouldNotRun> {
+        let channel = stage.open_at(role, &interface.target).await?;
+        Ok(Self::on(stage, channel, interface))
     }
 
     /// Opens a channel to the profile's interface as a subject of the environment.
     pub(crate) async fn open_subject(stage: &mut Stage<'_>, subject: &ActorId) -> Result<Self, CouldNotRun> {
+        let interface = stage.interface()?.clone();
         let channel = stage.open_subject(subject).await?;
-        Self::on(stage, channel)
+        Ok(Self::on(stage, channel, &interface))
     }
 
     /// Opens a channel to the profile's interface as an actor with a credential of its own.
     pub(crate) async fn open_as(stage: &mut Stage<'_>, actor: Actor) -> Result<Self, CouldNotRun> {
+        let interface = stage.interface()?.clone();
         let channel = stage.open_as(actor).await?;
-        Self::on(stage, channel)
+        Ok(Self::on(stage, channel, &interface))
     }
 
     /// Opens a channel to the profile's interface as a role, over a way that can be disturbed.
@@ -85,17 +94,17 @@ impl Client {
         stage: &mut Stage<'_>,
         role: Role,
     ) -> Result<(Self, Arc<dyn Faults>), CouldNotRun> {
+        let interface = stage.interface()?.clone();
         let (channel, faults) = stage.open_disturbed(role, None).await?;
-        Ok((Self::on(stage, channel)?, faults))
+        Ok((Self::on(stage, channel, &interface), faults))
     }
 
-    fn on(stage: &Stage<'_>, channel: ChannelHandle) -> Result<Self, CouldNotRun> {
-        let interface = stage.interface()?;
+    fn on(stage: &Stage<'_>, channel: ChannelHandle, interface: &Interface) -> Self {
         let (binding, tenant) = (Binding::parse(&interface.binding), interface.tenant.clone());
         let extensions = stage.card().map(required_extensions).unwrap_or_default();
         let tenants = stage.tenants().map(str::to_owned).collect();
         let fixture = stage.tenant_on(channel).map(|own| (own.to_owned(), tenants));
-        Ok(Self { channel, binding, tenant, extensions, fixture, next_id: 0 })
+        Self { channel, binding, tenant, extensions, fixture, next_id: 0 }
     }
 
     /// A call of an operation as every honest client would make it.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use ostiary_contract::{
     Bundle,
-    file::skill::{LeadsTo, Runs, SkillContract, SkillExample},
+    file::skill::{ClaimsRule, ExpectedPart, LeadsTo, Runs, SkillContract, SkillExample},
 };
 use ostiary_protocol::{MediaType, a2a::Card};
 use serde_json::{Value, json};
@@ -35,6 +35,12 @@ pub(crate) struct Example {
     pub(crate) leads_to: LeadsTo,
     /// The parts that a task is sent that waits for input.
     pub(crate) answer: Option<Vec<Value>>,
+    /// The schema that holds the acceptance conditions.
+    pub(crate) acceptance: Option<String>,
+    /// Where the result says what it claims, and on which sources.
+    pub(crate) claims: Option<ClaimsRule>,
+    /// The parts that the result must have.
+    pub(crate) expected_parts: Vec<ExpectedPart>,
 }
 
 /// The axis that names the example.
@@ -124,6 +130,9 @@ fn contract_example(
         runs: example.runs,
         leads_to: example.leads_to,
         answer: example.answer_fixture.as_ref().and_then(|name| content(&name.value)),
+        acceptance: example.acceptance.as_ref().map(|s| s.value.clone()),
+        claims: example.claims.clone(),
+        expected_parts: example.expected_parts.clone(),
     })
 }
 
@@ -143,6 +152,9 @@ fn of_card(card: &Card) -> Vec<Example> {
                 runs: Runs::Brief,
                 leads_to: LeadsTo::Completed,
                 answer: None,
+                acceptance: None,
+                claims: None,
+                expected_parts: Vec::new(),
             });
         }
     }
@@ -190,6 +202,9 @@ fn greeting() -> Example {
         runs: Runs::Brief,
         leads_to: LeadsTo::Completed,
         answer: None,
+        acceptance: None,
+        claims: None,
+        expected_parts: Vec::new(),
     }
 }
 

@@ -67,7 +67,7 @@ async fn drive(stage: &mut Stage<'_>) -> Result<(), CouldNotRun> {
 }
 
 /// A task of the caller's own that it can read: the control, for both tenants.
-async fn own_task(stage: &mut Stage<'_>, client: &mut Client) -> Result<Option<String>, CouldNotRun> {
+pub(crate) async fn own_task(stage: &mut Stage<'_>, client: &mut Client) -> Result<Option<String>, CouldNotRun> {
     let example = example::of_variant(stage.axes(), stage.bundle(), stage.card());
     let request = message(stage, &example.parts);
     let reply = client.call(stage, Operation::SendMessage(request)).await?;

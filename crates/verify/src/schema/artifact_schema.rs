@@ -106,7 +106,7 @@ fn verdict<'a>(bundle: &Bundle, schema: &Value, artifacts: &'a [Artifact]) -> Ve
 }
 
 /// The JSON of a part: its data, or text that is called JSON.
-fn json_of(part: &Value) -> Option<Value> {
+pub(super) fn json_of(part: &Value) -> Option<Value> {
     if let Some(data) = part.get("data") {
         return Some(data.clone());
     }

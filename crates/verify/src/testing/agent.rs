@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::post::Post;
 
 mod follow;
+mod front;
 mod list;
 mod message;
 mod push;
@@ -111,21 +112,24 @@ impl Agent {
         };
         let id = request["id"].clone();
         let Some(method) = request["method"].as_str() else { return error(&id, -32600, None) };
-        let version = headers.iter().find(|(n, _)| n.eq_ignore_ascii_case("a2a-version"));
-        if version.is_none_or(|(_, v)| v != "1.0") {
-            return error(&id, -32009, Some("VERSION_NOT_SUPPORTED"));
+        if let Some(refusal) = self.turned_away(headers, &id) {
+            return refusal;
         }
         self.dispatch(&id, method, &request["params"], &tenant)
     }
 
     fn dispatch(&self, id: &Value, method: &str, params: &Value, tenant: &str) -> Answer {
+        if let Some(refusal) = front::no_message(id, params).filter(|_| method.starts_with("Send")) {
+            return refusal;
+        }
         match method {
+            "GetTask" | "CancelTask" if !self.routed(params) => error(id, -32001, Some("TASK_NOT_FOUND")),
             "SendMessage" => self.send(id, params, tenant),
             "SendStreamingMessage" if self.card["capabilities"]["streaming"] == true => self.stream(id, params, tenant),
             "SubscribeToTask" if self.card["capabilities"]["streaming"] == true => self.subscribe(id, params, tenant),
             "SendStreamingMessage" | "SubscribeToTask" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
             push if push.contains("PushNotificationConfig") => self.on_push(id, push, params, tenant),
-            "GetExtendedAgentCard" => error(id, -32004, Some("UNSUPPORTED_OPERATION")),
+            "GetExtendedAgentCard" => self.extended_card(id),
             "ListTasks" => self.list(id, params, tenant),
             "GetTask" | "CancelTask" => self.on_task(id, method, params, tenant),
             _ => error(id, -32601, None),

@@ -60,7 +60,7 @@ impl Agent {
         actor: &Actor,
         state: State,
     ) -> Box<dyn Channel> {
-        let source = Source::Wire(ChannelId(format!("http-{}", actor.id)));
+        let source = Source::Wire(ChannelId(format!("http-{}-{}", target.id, actor.id)));
         tape.push(source.clone(), Kind::Opened { target: target.id.clone(), actor: actor.id.clone() });
         Box::new(Connection {
             agent: Arc::clone(self),
@@ -131,10 +131,10 @@ impl Channel for Connection {
         let x = self.tape.next_exchange();
         let headers = out.headers.iter().chain(&self.credentials);
         let headers = headers.map(|(n, v)| (n.clone(), Blob::from(v.clone()))).collect();
-        let bytes = Blob(out.body.clone());
+        let (bytes, route) = (Blob(out.body.clone()), out.route.clone());
         self.tape.push(self.source.clone(), Kind::Sent { x, route: out.route, headers, bytes, intent: out.intent });
         let token = self.credentials.first().map(|(_, v)| v.trim_start_matches("Bearer ").to_owned());
-        let answer = self.agent.answer(&out.headers, &out.body, token.as_deref());
+        let answer = self.agent.take(&route, &out.headers, &out.body, token.as_deref());
         match answer.waits.clone() {
             Some(waits) => self.waiting.push(Waiting::new(x, waits)),
             None => self.deliver(x, answer),
