@@ -66,7 +66,7 @@ async fn call(
     let request = Request::parse(&body);
     let id = request.as_ref().map_or(Value::Null, |request| request.id.clone());
     let answered = match check_head(&agent, query.version.as_deref(), &headers).and(request) {
-        Ok(request) => agent.call(&caller, &request).await,
+        Ok(request) => serve(&agent, caller, request).await,
         Err(error) => Err(error),
     };
     match answered {
@@ -74,6 +74,17 @@ async fn call(
         Ok(Reply::Stream(events)) => event_stream(id, events),
         Err(error) => refuse(&agent, &id, &error),
     }
+}
+
+/// Serves a call to its end, whether or not its caller stays: a store that is left in the middle of a statement drops its
+/// one connection, and with the in-memory store that is everything.
+async fn serve(agent: &Arc<Agent>, caller: Caller, request: Request) -> Result<Reply, RpcError> {
+    if agent.switches.tells(Lie::CancelWithCaller) {
+        return agent.call(&caller, &request).await;
+    }
+    let own = Arc::clone(agent);
+    let serving = agent.tasks.spawn(async move { own.call(&caller, &request).await });
+    serving.await.unwrap_or(Err(RpcError::Internal))
 }
 
 fn authenticate(agent: &Agent, headers: &HeaderMap) -> Result<Caller, Refused> {
