@@ -95,11 +95,18 @@ fn authenticate(agent: &Agent, headers: &HeaderMap) -> Result<Caller, Refused> {
 
 fn check_head(agent: &Agent, query: Option<&str>, headers: &HeaderMap) -> Result<(), RpcError> {
     let field = headers.get("a2a-version").map(|value| value.to_str().unwrap_or_default());
-    if field.or(query) != Some(PROTOCOL_VERSION) && !agent.switches.tells(Lie::AcceptAnyVersion) {
+    if !field.or(query).is_some_and(is_spoken) && !agent.switches.tells(Lie::AcceptAnyVersion) {
         return Err(RpcError::Version);
     }
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     if content_type.is_some_and(is_json) { Ok(()) } else { Err(RpcError::ContentType) }
+}
+
+/// Whether a version is ours; its patch number is not looked at (A2A 1.0 §3.6).
+fn is_spoken(version: &str) -> bool {
+    let Some(rest) = version.strip_prefix(PROTOCOL_VERSION) else { return false };
+    let is_patch = |patch: &str| !patch.is_empty() && patch.bytes().all(|b| b.is_ascii_digit());
+    rest.is_empty() || rest.strip_prefix('.').is_some_and(is_patch)
 }
 
 fn challenge(agent: &Agent, refused: Refused) -> Response {

@@ -246,6 +246,17 @@ def declare(agent_card, options):
     return agent_card
 
 
+def extended(agent_card, which):
+    """The card for callers that are known: as the public one, with its last skill lost, or none."""
+    if which not in ("same", "other"):
+        return None
+    fuller = AgentCard()
+    fuller.CopyFrom(agent_card)
+    if which == "other":
+        del fuller.skills[-1]
+    return fuller
+
+
 def kind(options):
     if options.unkept == "cancels-with-caller":
         return CancelingHandler

@@ -160,7 +160,7 @@ fn an_address_without_a_card_gets_its_own_hint() {
     let found = hint(&["card", "lint", &url, "--allow-private", "--allow-insecure-http"]);
     assert!(found.contains(".well-known/agent-card.json"), "{found}");
     assert!(hint(&["card", "lint", &url]).contains("--allow-private"));
-    assert!(hint(&["mcp", "lint", &url]).contains("tools/list"));
+    assert!(hint(&["mcp", "lint", &url]).contains("ostiary mcp snapshot --url"));
 }
 
 /// An error message that came in a card's place makes no bundle.

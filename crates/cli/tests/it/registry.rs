@@ -206,7 +206,8 @@ fn a_worker_on_another_machine_drives_the_runs() {
         files,
     ]);
     let mut state = Value::Null;
-    for _ in 0..600 {
+    // each of three gates drives tasks that are at work for seconds
+    for _ in 0..6_000 {
         state = site.act("otto", &["version", "status"]).json()["state"].clone();
         if state == "REGISTRY_ADMITTED" || state == "REJECTED" {
             break;

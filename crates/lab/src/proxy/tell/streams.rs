@@ -54,14 +54,14 @@ pub(super) fn canceled(answer: &Value) -> Option<Value> {
 
 fn stale(answer: &Value) -> Option<Value> {
     let mut value = answer.clone();
-    let status = shape::status_mut(shape::payload_mut(&mut value)?)?;
+    let status = shape::status_mut(shape::payload_mut(&mut value)?).filter(|status| status.is_object())?;
     status["timestamp"] = json!(moved(stamp_of(status)?, -HOUR)?);
     Some(value)
 }
 
 fn piece(answer: &Value, change: impl Fn(&mut Value)) -> Option<Value> {
     let mut value = answer.clone();
-    change(shape::payload_mut(&mut value)?.get_mut("artifactUpdate")?);
+    change(shape::payload_mut(&mut value)?.get_mut("artifactUpdate").filter(|update| update.is_object())?);
     Some(value)
 }
 
@@ -69,6 +69,6 @@ fn switched(answer: &Value) -> Option<Value> {
     let mut value = answer.clone();
     let payload = shape::payload_mut(&mut value)?;
     let update = ["statusUpdate", "artifactUpdate"].into_iter().find(|name| payload.get(name).is_some())?;
-    payload[update]["contextId"] = json!("another-context");
+    payload.get_mut(update)?.as_object_mut()?.insert("contextId".to_owned(), json!("another-context"));
     Some(value)
 }
