@@ -8,7 +8,8 @@ use crate::{
     cancels::{self, Cancel},
     check::{Check, CheckSpec, Input, Reads},
     facts::Facts,
-    scenarios::cancel,
+    scenarios::{cancel, example},
+    story,
 };
 
 /// The check.
@@ -39,6 +40,9 @@ impl Check for CancelTold {
             return vec![answers::no_task(facts)];
         }
         let out: Vec<Finding> = cancels.iter().filter_map(|c| Some(judge(facts, c, c.waiting.as_ref()?))).collect();
+        if out.is_empty() && example::long_running(facts.bundle(), facts.card()).is_none() {
+            return vec![story::too_brief(facts)];
+        }
         if out.is_empty() {
             let remedy = "no task was canceled while somebody waited for it";
             return vec![facts.inconclusive(ReasonCode::ObservationIncomplete, "a call that waits", remedy)];

@@ -136,8 +136,7 @@ fn goes_on(facts: &Facts<'_>, ended: &Answered<'_>, fresh: &[&Answered<'_>], out
             if outlived {
                 return facts.pass(cite(last));
             }
-            let remedy = "the task had ended before its credential; add an example with `runs: long` to skills.yaml";
-            facts.inconclusive(ReasonCode::ExampleMissing, "a task that outlives its credential", remedy)
+            crate::story::too_brief(facts)
         }
         Some(state) => {
             let remedy = format!("the task was still {state} when the last look was taken");
