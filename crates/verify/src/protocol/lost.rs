@@ -58,8 +58,8 @@ fn judge(facts: &Facts<'_>, tape: Tape<'_>, all: &[Answered<'_>], reason: Reason
     if let Some((label, seq)) = reads.iter().find_map(gone) {
         return fail(seq, label);
     }
-    let states = reads.iter().filter_map(|a| a.task()).filter_map(|(task, seq)| Some((task.state()?, seq)));
-    match states.last() {
+    let mut states = reads.iter().filter_map(|a| a.task()).filter_map(|(task, seq)| Some((task.state()?, seq)));
+    match states.next_back() {
         Some((TaskState::Canceled, seq)) => fail(seq, "TASK_STATE_CANCELED, and nobody canceled it".to_owned()),
         Some((TaskState::Completed | TaskState::InputRequired | TaskState::AuthRequired, seq)) => facts.pass(cite(seq)),
         Some((state, _)) if state.is_terminal() => {
@@ -81,8 +81,8 @@ fn judge(facts: &Facts<'_>, tape: Tape<'_>, all: &[Answered<'_>], reason: Reason
 
 /// No task shows after a request was dropped at once: right, as long as the list can be relied on.
 fn nothing_made(facts: &Facts<'_>, tape: Tape<'_>, own: &[&Answered<'_>], lost: Seq) -> Finding {
-    let lists = own.iter().filter(|a| a.operation() == "ListTasks" && a.exchange.sent.seq > lost);
-    match lists.last() {
+    let mut lists = own.iter().filter(|a| a.operation() == "ListTasks" && a.exchange.sent.seq > lost);
+    match lists.next_back() {
         Some(list) if tape.recording.mark(LISTED).is_some() => facts.pass(list.cite()),
         _ => unfound(facts, own),
     }

@@ -73,7 +73,7 @@ impl Conversation {
             if look == 0 {
                 stage.mark(LISTED, Some(&self.first));
             }
-            if let Some(task) = tasks.iter().find(|t| t.id() != self.first && self.holds(*t)) {
+            if let Some(task) = tasks.iter().find(|t| t.id() != self.first && self.holds(t)) {
                 let (id, state) = (task.id().to_owned(), task.state());
                 return Ok(Some(TaskRef { id, context: Some(self.context.clone()), state }));
             }

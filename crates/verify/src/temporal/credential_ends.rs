@@ -150,8 +150,8 @@ fn goes_on(facts: &Facts<'_>, ended: &Answered<'_>, fresh: &[&Answered<'_>], out
 fn outlived(tape: Tape<'_>, all: &[Answered<'_>]) -> bool {
     let Some((_, mark)) = tape.recording.mark(scenario::TASK) else { return false };
     let before = |a: &&Answered<'_>| a.tape.index == tape.index && a.exchange.sent.seq < mark;
-    let states = all.iter().filter(before).filter_map(|a| a.task()?.0.state());
-    states.last().is_some_and(|state| !state.is_terminal())
+    let mut states = all.iter().filter(before).filter_map(|a| a.task()?.0.state());
+    states.next_back().is_some_and(|state| !state.is_terminal())
 }
 
 fn unclear(facts: &Facts<'_>, answered: &Answered<'_>) -> Finding {

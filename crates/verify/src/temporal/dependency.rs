@@ -101,7 +101,7 @@ fn recovers(facts: &Facts<'_>, tape: Tape<'_>, all: &[Answered<'_>]) -> Finding 
     if let Some(hangs) = hangs(facts, during, own().collect(), back) {
         return hangs;
     }
-    let last = own().filter(|a| a.exchange.sent.seq > back && (sent(a) || a.operation() == "GetTask")).last();
+    let last = own().rfind(|a| a.exchange.sent.seq > back && (sent(a) || a.operation() == "GetTask"));
     let Some(last) = last else { return missing("an example afterwards", "none was sent") };
     let seen = [vec![tape.cite(down)], during.cite(), vec![tape.cite(back)], last.cite()].concat();
     let expected = "an example to be done once the dependency is back";

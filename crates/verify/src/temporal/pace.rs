@@ -96,12 +96,12 @@ impl<'a> Pace<'a> {
 
     /// From the request to the first progress, where it may show before the end.
     pub(super) fn first_progress(&self) -> Option<Span> {
-        (self.at_once() || self.streamed()).then(|| self.from_begin(self.signs.first())).flatten()
+        (self.at_once() || self.streamed()).then(|| self.since_begin(self.signs.first())).flatten()
     }
 
     /// From the request to where the task stands still.
     pub(super) fn whole(&self) -> Option<Span> {
-        self.from_begin(self.end())
+        self.since_begin(self.end())
     }
 
     /// From each sign of progress to the next.
@@ -114,7 +114,7 @@ impl<'a> Pace<'a> {
         self.between(|sign| sign.status)
     }
 
-    fn from_begin(&self, sign: Option<&Sign>) -> Option<Span> {
+    fn since_begin(&self, sign: Option<&Sign>) -> Option<Span> {
         let (begin, asked) = (self.begin(), self.sent.exchange.sent.seq);
         if let Some(sign) = sign {
             return Some(sign.moment.since(&begin, self.cite(asked, sign.moment.seq)));
